@@ -1,0 +1,3 @@
+module github.com/etcdfence/etcdfence/fence
+
+go 1.26
