@@ -24,7 +24,7 @@ type Adapter struct {
 
 	turns  turns
 	leases leases
-	keys   keyWatch
+	keys   *keyWatch
 
 	// ctx ends when the adapter is closed; work counts what runs in the background.
 	ctx    context.Context
@@ -52,7 +52,7 @@ func New(client *clientv3.Client, opts *Options) (*Adapter, error) {
 		return nil, err
 	}
 	a := &Adapter{client: client, set: set, log: set.log}
-	a.keys.a = a
+	a.keys = newKeyWatch(a)
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	return a, nil
 }
@@ -116,7 +116,9 @@ func (a *Adapter) acquire(ctx context.Context, name string, try bool) (*Hold, er
 		err = h.acquire(ctx, try)
 		switch {
 		case err == nil:
-			a.log.Debug("acquired", zap.String("lock", name), zap.Stringer("token", h.token), zap.String("owner", h.token.Owner()))
+			if line := a.log.Check(zap.DebugLevel, "acquired"); line != nil {
+				line.Write(zap.String("lock", name), zap.Stringer("token", h.token), zap.String("owner", h.token.Owner()))
+			}
 			return h, nil
 		case errors.Is(err, rpctypes.ErrLeaseNotFound) && ctx.Err() == nil:
 			h.quit() // etcd made no key: the lease is gone, nobody's place in a queue with it
@@ -128,7 +130,7 @@ func (a *Adapter) acquire(ctx context.Context, name string, try bool) (*Hold, er
 }
 
 func newHold(ctx context.Context, l *lease, name, prefix string, leave func()) *Hold {
-	h := &Hold{a: l.a, lease: l, lock: name, prefix: prefix, key: fmt.Sprintf("%s/%x", prefix, l.id), leave: leave,
+	h := &Hold{a: l.a, lease: l, lock: name, prefix: prefix, key: prefix + "/" + l.hex, leave: leave,
 		settled: make(chan struct{})}
 	h.base, h.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	return h
@@ -143,15 +145,13 @@ func (h *Hold) acquire(ctx context.Context, try bool) error {
 	var r *recipe
 	var mutex *concurrency.Mutex
 	for {
-		var err error
-		if r, mutex, err = newRecipe(h); err != nil {
-			return h.fail(ctx, &recipe{}, err)
-		}
+		var mctx context.Context
+		mctx, r, mutex = newMutex(rctx, h)
 		lock := mutex.Lock
 		if try {
 			lock = mutex.TryLock
 		}
-		err = lock(rctx)
+		err := lock(mctx)
 		if errors.Is(err, errLeftover) {
 			if _, err = h.remove(rctx); err == nil {
 				h.revision.Store(0)
@@ -181,7 +181,7 @@ func (h *Hold) mint(mutex *concurrency.Mutex) (fence.Token, error) {
 	if revision <= 0 || revision != h.revision.Load() {
 		return fence.Token{}, errNoRevision
 	}
-	return fence.NewToken(h.lock, h.a.set.epoch, revision, fmt.Sprintf("%x/%s", h.lease.id, h.a.set.owner))
+	return fence.NewToken(h.lock, h.a.set.epoch, revision, h.lease.owner)
 }
 
 // quit ends a hold that was never given out, without touching its key.
@@ -256,6 +256,7 @@ func (a *Adapter) Close() error {
 			}
 		}
 		a.stop()
+		a.keys.close()
 		a.work.Wait()
 	})
 	return a.result

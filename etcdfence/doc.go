@@ -21,18 +21,18 @@
 //
 // # States
 //
-//	           Lock, TryLock
-//	                |
-//	                v          ctx done, lease gone, key deleted
-//	            [ queued ] ---------------------------------------> error; the key is
-//	                |                                               removed, guarded
-//	                | oldest key is ours: token = its create revision
-//	                v          lease gone, key deleted, local deadline,
-//	            [  held  ] ------------------------------------> [  lost  ]
-//	                |            refused by a resource, Close        |
-//	                | Release                                        | Release
-//	                v                                                v
-//	            [released]  key removed by its create revision   [released]  ErrNotHeld
+//	Lock, TryLock
+//	     |
+//	     v          ctx done, lease gone, key deleted
+//	 [ queued ] ---------------------------------------> error; the key is
+//	     |                                               removed, guarded
+//	     | oldest key is ours: token = its create revision
+//	     v          lease gone, key deleted, local deadline,
+//	 [  held  ] ------------------------------------> [  lost  ]
+//	     |            refused by a resource, Close        |
+//	     | Release                                        | Release
+//	     v                                                v
+//	 [released]  key removed by its create revision   [released]  ErrNotHeld
 //
 // The context of a hold ends, with the cause, when it leaves the state held. Token
 // and stamps stay available while it is lost, so that a late write is refused by the

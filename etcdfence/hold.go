@@ -27,7 +27,6 @@ type Hold struct {
 	revision atomic.Int64 // create revision of key; 0 while unknown
 	token    fence.Token  // set before the hold is given out
 	sequence atomic.Int64
-	grace    *time.Timer // starts the watch of the key; guarded by mu
 
 	// base ends, with the cause, when the hold does; ctx is base with the token.
 	base context.Context
@@ -200,23 +199,8 @@ func (h *Hold) give(t fence.Token) bool {
 	return true
 }
 
-// watchSoon has the key watched once the hold has outlived a short grace, so that
-// short holds pay nothing for it.
-func (h *Hold) watchSoon() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.state != released && h.grace == nil {
-		h.grace = time.AfterFunc(watchGrace, func() { h.a.keys.add(h) })
-	}
-}
-
 // forget stops everything that looks after the hold.
 func (h *Hold) forget() {
-	h.mu.Lock()
-	if h.grace != nil {
-		h.grace.Stop()
-	}
-	h.mu.Unlock()
 	h.lease.leave(h)
 	h.a.keys.drop(h)
 }

@@ -4,20 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
 	"go.uber.org/zap"
 )
 
 // lease is one grant of etcd, renewed until it dies; it never comes back. All
 // holds of an adapter share the lease that is current when they are acquired.
 type lease struct {
-	a   *Adapter
-	id  clientv3.LeaseID
-	ttl time.Duration // as granted
+	a       *Adapter
+	id      clientv3.LeaseID
+	hex     string        // of id: the last segment of every key
+	owner   string        // of every token
+	ttl     time.Duration // as granted
+	session *concurrency.Session
 
 	// ctx ends, with the cause, when the lease must no longer be trusted.
 	ctx  context.Context
@@ -37,12 +42,17 @@ type lease struct {
 // every lease). So a hold that ends here, a margin before that, has ended before
 // etcd can grant the next one. Counting from the reply's arrival, as etcd's client
 // does, is too late by the time the reply took.
-func (a *Adapter) newLease(id clientv3.LeaseID, ttl time.Duration, sent time.Time) *lease {
-	l := &lease{a: a, id: id, ttl: ttl, holds: map[*Hold]struct{}{}}
+func (a *Adapter) newLease(id clientv3.LeaseID, ttl time.Duration, sent time.Time) (*lease, error) {
+	s, err := newSession(a.client, id)
+	if err != nil {
+		return nil, err
+	}
+	l := &lease{a: a, id: id, hex: strconv.FormatInt(int64(id), 16), ttl: ttl, session: s, holds: map[*Hold]struct{}{}}
+	l.owner = l.hex + "/" + a.set.owner
 	l.ctx, l.kill = context.WithCancelCause(context.Background())
 	l.deadline = sent.Add(ttl - a.set.marginOf(ttl))
 	l.alarm = time.AfterFunc(time.Until(l.deadline), l.ring)
-	return l
+	return l, nil
 }
 
 // join registers a hold. It returns false if the lease is dead.
@@ -103,7 +113,7 @@ func (l *lease) die(cause error) {
 	}
 	l.kill(cause)
 	if !errors.Is(cause, ErrClosed) {
-		l.a.log.Warn("lease ended", zap.String("lease", fmt.Sprintf("%x", l.id)), zap.Int("holds", len(holds)), zap.NamedError("cause", cause))
+		l.a.log.Warn("lease ended", zap.String("lease", l.hex), zap.Int("holds", len(holds)), zap.NamedError("cause", cause))
 	}
 	for h := range holds {
 		h.lose(cause)
@@ -131,7 +141,7 @@ func (l *lease) renew() {
 		case errors.Is(err, rpctypes.ErrLeaseNotFound):
 			l.die(ErrLeaseGone)
 		default:
-			l.a.log.Debug("lease not renewed", zap.String("lease", fmt.Sprintf("%x", l.id)), zap.NamedError("cause", err))
+			l.a.log.Debug("lease not renewed", zap.String("lease", l.hex), zap.NamedError("cause", err))
 			tick.Reset(min(period/4, 500*time.Millisecond))
 		}
 	}
@@ -241,23 +251,7 @@ func (a *Adapter) live(ctx context.Context) (*lease, error) {
 }
 
 func (a *Adapter) makeLease(ctx context.Context, g *grant) {
-	sent := time.Now()
-	resp, err := a.client.Grant(ctx, a.set.ttlSeconds())
-	if err != nil {
-		g.err = fmt.Errorf("granting a lease: %w", err)
-		if a.ctx.Err() != nil {
-			g.err = ErrClosed
-		}
-	} else {
-		g.lease = a.newLease(resp.ID, time.Duration(resp.TTL)*time.Second, sent)
-		if !a.spawn(g.lease.renew) {
-			g.lease.die(ErrClosed)
-			rctx, cancel := context.WithTimeout(context.Background(), time.Second)
-			_ = g.lease.revoke(rctx)
-			cancel()
-			g.lease, g.err = nil, ErrClosed
-		}
-	}
+	g.lease, g.err = a.grantLease(ctx)
 	a.leases.mu.Lock()
 	a.leases.grant = nil
 	if g.lease != nil {
@@ -265,4 +259,27 @@ func (a *Adapter) makeLease(ctx context.Context, g *grant) {
 	}
 	a.leases.mu.Unlock()
 	close(g.done)
+}
+
+func (a *Adapter) grantLease(ctx context.Context) (*lease, error) {
+	sent := time.Now()
+	resp, err := a.client.Grant(ctx, a.set.ttlSeconds())
+	if err != nil {
+		if a.ctx.Err() != nil {
+			return nil, ErrClosed
+		}
+		return nil, fmt.Errorf("granting a lease: %w", err)
+	}
+	l, err := a.newLease(resp.ID, time.Duration(resp.TTL)*time.Second, sent)
+	if err != nil {
+		return nil, err
+	}
+	if !a.spawn(l.renew) {
+		l.die(ErrClosed)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = l.revoke(ctx)
+		return nil, ErrClosed
+	}
+	return l, nil
 }

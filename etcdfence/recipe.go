@@ -13,9 +13,9 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// recipe is etcd's own lock recipe, concurrency.Mutex, run for one acquisition on a
-// client that is assembled from the user's client with thin fronts. The queue, the
-// keys and their order are the recipe's; the fronts see to five things:
+// recipe is etcd's own lock recipe, concurrency.Mutex, run for one acquisition. The
+// queue, the keys and their order are the recipe's. It runs on a client that is
+// assembled from the user's client with a thin front, which sees to five things:
 //
 //   - the recipe's cleanup deletes by key name on the client's own context, which can
 //     hang for ever and can hit a later hold: it is swallowed here, and discard does
@@ -26,25 +26,32 @@ import (
 //   - the create revision is known even if the recipe fails later, so that what it
 //     leaves behind can be removed by that revision.
 type recipe struct {
-	clientv3.KV
-	clientv3.Watcher
 	h       *Hold
 	doubt   bool             // the create request may have been carried out
 	foreign *ForeignKeyError // what was found in the way
 }
 
-// newRecipe returns the mutex for h. Its session is one in name only: the lease is
-// renewed by lease.go, so the session's keep-alive ends at once.
-func newRecipe(h *Hold) (*recipe, *concurrency.Mutex, error) {
-	r := &recipe{KV: h.a.client, Watcher: h.a.client, h: h}
+type recipeKey struct{}
+
+// newMutex returns the recipe for h and the context to run its mutex in: by that
+// the front, which all recipes of a lease share, knows which one is calling.
+func newMutex(ctx context.Context, h *Hold) (context.Context, *recipe, *concurrency.Mutex) {
+	r := &recipe{h: h}
+	return context.WithValue(ctx, recipeKey{}, r), r, concurrency.NewMutex(h.lease.session, h.prefix)
+}
+
+// newSession makes the session that the recipes of a lease run in. It is one in name
+// only: lease.go renews the lease, so the session's own keep-alive ends at once.
+func newSession(client *clientv3.Client, id clientv3.LeaseID) (*concurrency.Session, error) {
 	c := clientv3.NewCtxClient(context.Background())
-	c.KV, c.Watcher, c.Lease = r, r, orphan{h.a.client}
-	s, err := concurrency.NewSession(c, concurrency.WithLease(h.lease.id))
+	front := &front{KV: client, Watcher: client}
+	c.KV, c.Watcher, c.Lease = front, front, orphan{client}
+	s, err := concurrency.NewSession(c, concurrency.WithLease(id))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	<-s.Done()
-	return r, concurrency.NewMutex(s, h.prefix), nil
+	return s, nil
 }
 
 type orphan struct{ clientv3.Lease }
@@ -55,17 +62,26 @@ func (orphan) KeepAlive(context.Context, clientv3.LeaseID) (<-chan *clientv3.Lea
 	return ended, nil
 }
 
+// front stands between the recipe and the user's client.
+type front struct {
+	clientv3.KV
+	clientv3.Watcher
+}
+
+func calling(ctx context.Context) *recipe { return ctx.Value(recipeKey{}).(*recipe) }
+
 // Close belongs to the user's client.
-func (r *recipe) Close() error { return nil }
+func (*front) Close() error { return nil }
 
 // Txn is how the recipe creates its key.
-func (r *recipe) Txn(ctx context.Context) clientv3.Txn {
-	return &createTxn{r: r, txn: r.KV.Txn(ctx)}
+func (f *front) Txn(ctx context.Context) clientv3.Txn {
+	return &createTxn{r: calling(ctx), txn: f.KV.Txn(ctx)}
 }
 
 // Get is how the recipe looks for its predecessor, and for its own key at the end.
-func (r *recipe) Get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
-	resp, err := r.KV.Get(ctx, key, opts...)
+func (f *front) Get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	r := calling(ctx)
+	resp, err := f.KV.Get(ctx, key, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +97,7 @@ func (r *recipe) Get(ctx context.Context, key string, opts ...clientv3.OpOption)
 }
 
 // Delete is how the recipe cleans up; see above.
-func (r *recipe) Delete(context.Context, string, ...clientv3.OpOption) (*clientv3.DeleteResponse, error) {
+func (*front) Delete(context.Context, string, ...clientv3.OpOption) (*clientv3.DeleteResponse, error) {
 	return &clientv3.DeleteResponse{}, nil
 }
 
@@ -126,7 +142,7 @@ func (t *createTxn) Commit() (*clientv3.TxnResponse, error) {
 		return nil, errLeftover
 	}
 	t.r.h.revision.Store(resp.Header.Revision)
-	t.r.h.watchSoon()
+	t.r.h.a.keys.expect(t.r.h)
 	for _, kv := range resp.Responses[1].GetResponseRange().Kvs {
 		if err := t.r.inspect(kv); err != nil {
 			return nil, err

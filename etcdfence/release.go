@@ -14,6 +14,8 @@ import (
 // context; the rest of returnGrace is for getting back.
 const removeGrace = 200 * time.Millisecond
 
+var errReleased = fmt.Errorf("%w: released", ErrNotHeld)
+
 // Release gives the lock back and ends the hold. It returns nil once the key is
 // gone by this call; [ErrNotHeld] if the hold was over before, and then it has
 // touched nothing, whoever holds the lock now; [ErrUnknownOutcome] if etcd did not
@@ -27,7 +29,7 @@ func (h *Hold) Release(ctx context.Context) error {
 	before := h.state
 	if before != released {
 		h.state = released
-		h.end(fmt.Errorf("%w: %v was released", ErrNotHeld, h.token))
+		h.end(errReleased)
 	}
 	gone := h.gone
 	h.mu.Unlock()
@@ -38,7 +40,9 @@ func (h *Hold) Release(ctx context.Context) error {
 	if gone {
 		return h.settle(fmt.Errorf("%w: %v was lost before its release", ErrNotHeld, h.token))
 	}
-	h.a.log.Debug("releasing", zap.String("lock", h.lock), zap.Stringer("token", h.token))
+	if line := h.a.log.Check(zap.DebugLevel, "releasing"); line != nil {
+		line.Write(zap.String("lock", h.lock), zap.Stringer("token", h.token))
+	}
 	return h.discard(ctx)
 }
 

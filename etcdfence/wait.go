@@ -15,8 +15,8 @@ import (
 //
 // The Get must look at create revisions: the predecessor's session may have queued
 // again, under the same key, behind us, and waiting for that one dead-locks.
-func (r *recipe) Watch(ctx context.Context, key string, _ ...clientv3.OpOption) clientv3.WatchChan {
-	events := r.Watcher.Watch(ctx, key, clientv3.WithFilterPut(), clientv3.WithCreatedNotify())
+func (f *front) Watch(ctx context.Context, key string, _ ...clientv3.OpOption) clientv3.WatchChan {
+	events := f.Watcher.Watch(ctx, key, clientv3.WithFilterPut(), clientv3.WithCreatedNotify())
 	select {
 	case first, ok := <-events:
 		if !ok || first.Err() != nil || len(first.Events) > 0 {
@@ -25,8 +25,8 @@ func (r *recipe) Watch(ctx context.Context, key string, _ ...clientv3.OpOption) 
 	case <-ctx.Done():
 		return answered(clientv3.WatchResponse{})
 	}
-	before := clientv3.WithMaxCreateRev(r.h.revision.Load() - 1)
-	resp, err := r.KV.Get(ctx, key, before, clientv3.WithKeysOnly())
+	before := clientv3.WithMaxCreateRev(calling(ctx).h.revision.Load() - 1)
+	resp, err := f.KV.Get(ctx, key, before, clientv3.WithKeysOnly())
 	if err != nil || len(resp.Kvs) == 0 { // after an event the recipe looks again itself, and meets the error
 		return answered(clientv3.WatchResponse{Events: []*clientv3.Event{{Type: mvccpb.Event_DELETE, Kv: &mvccpb.KeyValue{Key: []byte(key)}}}})
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	watchGrace   = 250 * time.Millisecond // a hold shorter than this is never watched
+	watchGrace   = 200 * time.Millisecond // a hold shorter than this is never watched
 	watchAgain   = 250 * time.Millisecond // pause after a watch or a check failed
 	watchSingles = 32                     // so many holds have a watch of their own
 	checkBatch   = 100                    // keys in one request; etcd's limit is 128 by default
@@ -24,9 +24,15 @@ const (
 type keyWatch struct {
 	a      *Adapter
 	mu     sync.Mutex
+	fresh  map[*Hold]time.Time // since when; not watched yet
+	sweep  *time.Timer         // ends the grace of those; nil while there are none
 	owner  map[*Hold]*keyGroup
 	single int
 	shared *keyGroup
+}
+
+func newKeyWatch(a *Adapter) *keyWatch {
+	return &keyWatch{a: a, fresh: map[*Hold]time.Time{}, owner: map[*Hold]*keyGroup{}}
 }
 
 // keyGroup is one watch. The fields are guarded by keyWatch.mu.
@@ -39,12 +45,47 @@ type keyGroup struct {
 	single    bool
 }
 
-func (w *keyWatch) add(h *Hold) {
+// expect has the key of h watched once it has outlived a short grace, so that short
+// holds pay nothing for it. All share one timer: one for each would wake the
+// scheduler with every acquisition.
+func (w *keyWatch) expect(h *Hold) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if h.base.Err() != nil || w.owner[h] != nil {
+	if h.base.Err() != nil {
 		return
 	}
+	w.fresh[h] = time.Now()
+	if w.sweep == nil {
+		w.sweep = time.AfterFunc(watchGrace, w.endGrace)
+	}
+}
+
+func (w *keyWatch) endGrace() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for h, since := range w.fresh {
+		if time.Since(since) >= watchGrace {
+			delete(w.fresh, h)
+			w.add(h)
+		}
+	}
+	w.sweep = nil
+	if len(w.fresh) > 0 {
+		w.sweep = time.AfterFunc(watchGrace, w.endGrace)
+	}
+}
+
+// close stops the timer; the watches end with the adapter.
+func (w *keyWatch) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.fresh)
+	if w.sweep != nil {
+		w.sweep.Stop()
+	}
+}
+
+func (w *keyWatch) add(h *Hold) {
 	g := w.shared
 	if w.single < watchSingles || g == nil {
 		g = &keyGroup{w: w, lo: h.key, hi: h.key, members: map[string]*Hold{}, changed: make(chan struct{}, 1),
@@ -58,9 +99,6 @@ func (w *keyWatch) add(h *Hold) {
 			w.shared = g
 		}
 	}
-	if w.owner == nil {
-		w.owner = map[*Hold]*keyGroup{}
-	}
 	w.owner[h] = g
 	g.members[h.key] = h
 	g.unchecked = append(g.unchecked, h)
@@ -71,6 +109,7 @@ func (w *keyWatch) add(h *Hold) {
 func (w *keyWatch) drop(h *Hold) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	delete(w.fresh, h)
 	g := w.owner[h]
 	if g == nil {
 		return

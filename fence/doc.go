@@ -25,6 +25,39 @@
 // [FencedResource], whose contract is resource.go and whose shortest honest
 // implementation is memory.go.
 //
+// # Authority
+//
+// The lock says whose turn it is; the resource alone says what it still accepts. It
+// asks nobody: its own mark is enough.
+//
+// # States
+//
+// What a resource knows of one lock:
+//
+//	no mark --claim t1--> t1#0 --write--> t1#1 --write--> t1#2 --claim t2--> t2#0 ...
+//	                                                  from here on t1 is stale
+//
+// There is no way back: neither a release nor a restart lowers a mark. A first
+// write without a claim leads straight to its own stamp.
+//
+// # Time
+//
+// Nothing here reads a clock. A token does not expire; it is overtaken.
+//
+// # Failure
+//
+//   - refused ([ErrStale], [ErrReplayed], [ErrConflict], [ErrNoToken],
+//     [ErrWrongLock]): nothing was changed, and sending it again cannot help.
+//   - [ErrContended]: nothing was changed; send the same stamp again.
+//   - [ErrUnknownOutcome]: it may or may not have happened; send the same stamp
+//     again and let the mark answer.
+//   - anything else: the change or the store failed, nothing was changed and the
+//     stamp is not consumed.
+//
+// [SafeToRetry] tells the second and the third from the rest.
+//
+// # Limits
+//
 // This module has no requirements at all: a service that enforces a fence never
 // links an etcd client.
 //

@@ -59,13 +59,18 @@ var (
 	ErrBadOperation = errors.New("fence: malformed operation id")
 )
 
+// final answers settle a request, whatever else an error that carries one says.
+var final = []error{ErrStale, ErrReplayed, ErrConflict, ErrNoToken, ErrWrongLock, ErrDuplicate, ErrBadToken, ErrBadOperation}
+
 // SafeToRetry reports whether sending the same stamp again is safe and may help:
-// true for [ErrContended] and [ErrUnknownOutcome], false for everything else. A
-// refusal is never worth a retry.
+// true for [ErrContended] and [ErrUnknownOutcome], false for everything else. An
+// error that also carries a final answer, such as a refusal, is never worth a
+// retry.
 func SafeToRetry(err error) bool {
-	var refused *RefusedError
-	if errors.As(err, &refused) {
-		return false
+	for _, answer := range final {
+		if errors.Is(err, answer) {
+			return false
+		}
 	}
 	return errors.Is(err, ErrContended) || errors.Is(err, ErrUnknownOutcome)
 }
@@ -79,14 +84,18 @@ type RefusedError struct {
 	Reason    error  // ErrStale, ErrReplayed, ErrConflict, ErrNoToken or ErrWrongLock
 }
 
-// Error names both stamps.
+// Error names both stamps; the mark only if the resource has one.
 func (e *RefusedError) Error() string {
-	if e.Reason == ErrConflict {
+	switch e.Reason {
+	case ErrConflict:
 		return fmt.Sprintf("%v: %v of %q presented, but %v of %q was accepted",
 			e.Reason, e.Presented, e.Presented.token.owner, e.Mark, e.Mark.token.owner)
-	}
-	if e.Reason == ErrNoToken || e.Reason == ErrWrongLock {
-		return fmt.Sprintf("%v: %v presented to a resource guarded by %q", e.Reason, e.Presented, e.Lock)
+	case ErrNoToken, ErrWrongLock:
+		text := fmt.Sprintf("%v: %v presented to a resource guarded by %q", e.Reason, e.Presented, e.Lock)
+		if !e.Mark.IsZero() {
+			text += fmt.Sprintf(", where %v was accepted", e.Mark)
+		}
+		return text
 	}
 	return fmt.Sprintf("%v: %v presented, but %v was accepted", e.Reason, e.Presented, e.Mark)
 }

@@ -1,39 +1,42 @@
 package fence
 
 import (
+	"bytes"
 	"context"
-	"maps"
+	"fmt"
 )
 
 // Judge is the one rule. It returns nil if a resource that is guarded by lock and
 // has accepted mark must accept s, and otherwise the [*RefusedError] to answer
-// with. A store decides inside its atomic step; where that step is a statement
-// of its own language, Judge explains the refusal afterwards.
+// with. The mark is zero, or of the same lock. A store decides inside its atomic
+// step; where that step is a statement of its own language, Judge explains the
+// refusal afterwards.
 func Judge(lock string, mark, s Stamp) error {
-	refuse := func(reason error) error {
-		return &RefusedError{Lock: lock, Presented: s, Mark: mark, Reason: reason}
-	}
 	age := s.token.Compare(mark.token)
+	var reason error
 	switch {
 	case s.IsZero():
-		return refuse(ErrNoToken)
+		reason = ErrNoToken
 	case s.token.lock != lock:
-		return refuse(ErrWrongLock)
+		reason = ErrWrongLock
 	case age < 0:
-		return refuse(ErrStale)
+		reason = ErrStale
 	case age > 0:
 		return nil // a newer generation, or the first one ever: the zero mark is older than all
 	case s.token.owner != mark.token.owner:
-		return refuse(ErrConflict)
+		reason = ErrConflict // whatever its sequence: it counts another history
 	case s.sequence <= mark.sequence: // equal is never newer
-		return refuse(ErrReplayed)
+		reason = ErrReplayed
+	default:
+		return nil
 	}
-	return nil
+	return &RefusedError{Lock: lock, Presented: s, Mark: mark, Reason: reason}
 }
 
 // Memory is a map of strings guarded by one lock: the reference resource, for
 // tests and for state that lives as long as its process. Every other resource is
-// like it, but atomic by other means: here it is one critical section.
+// like it, but atomic by other means: here it is one critical section. Make one
+// with [NewMemory]; it must not be copied.
 type Memory struct {
 	lock string
 	turn chan struct{} // holds one value while somebody is inside; a mutex that heeds a context
@@ -44,7 +47,8 @@ type Memory struct {
 
 var _ FencedResource[*MemoryTx] = (*Memory)(nil)
 
-// NewMemory returns an empty resource that is guarded by the named lock.
+// NewMemory returns an empty resource that is guarded by the named lock, or
+// [ErrBadToken] for a name that cannot be one.
 func NewMemory(lock string) (*Memory, error) {
 	if err := CheckLock(lock); err != nil {
 		return nil, err
@@ -53,8 +57,16 @@ func NewMemory(lock string) (*Memory, error) {
 		data: map[string]string{}, done: map[string]DuplicateError{}}, nil
 }
 
-// Apply implements [FencedResource].
+// Apply implements [FencedResource]. It waits for whoever is inside, so a change
+// must not call the Memory it is a change of. If ctx ends during that wait its
+// error comes back and nothing was applied. If change panics, nothing was applied.
 func (m *Memory) Apply(ctx context.Context, s Stamp, change func(context.Context, *MemoryTx) error) error {
+	op := OperationFrom(ctx)
+	if op != nil {
+		if err := op.Check(); err != nil {
+			return err
+		}
+	}
 	if err := m.enter(ctx); err != nil {
 		return err
 	}
@@ -62,22 +74,22 @@ func (m *Memory) Apply(ctx context.Context, s Stamp, change func(context.Context
 	if err := Judge(m.lock, m.mark, s); err != nil {
 		return err
 	}
-	op := OperationFrom(ctx)
 	if op != nil {
-		if err := op.Check(); err != nil {
-			return err
-		}
 		if before, known := m.done[op.id]; known {
+			before.Result = bytes.Clone(before.Result)
 			return &before
 		}
+		op.SetResult(nil) // an earlier attempt that failed must not leave its answer behind
 	}
 	tx := MemoryTx{data: m.data}
 	if err := change(ctx, &tx); err != nil {
 		return err
 	}
-	maps.Copy(m.data, tx.staged)
+	for _, w := range tx.staged {
+		m.data[w.key] = w.value
+	}
 	if op != nil {
-		m.done[op.id] = DuplicateError{Operation: op.id, Stamp: s, Result: op.result}
+		m.done[op.id] = DuplicateError{Operation: op.id, Stamp: s, Result: op.Result()}
 	}
 	m.mark = s
 	return nil
@@ -89,8 +101,8 @@ func (m *Memory) Claim(ctx context.Context, t Token) error {
 		return err
 	}
 	defer m.leave()
-	if t == m.mark.token && !t.IsZero() {
-		return nil // claimed before
+	if !t.IsZero() && t == m.mark.token {
+		return nil // claimed before, or written already: the mark is where it must be
 	}
 	if err := Judge(m.lock, m.mark, t.At(0)); err != nil {
 		return err
@@ -102,7 +114,7 @@ func (m *Memory) Claim(ctx context.Context, t Token) error {
 // Mark implements [FencedResource].
 func (m *Memory) Mark(ctx context.Context, lock string) (Stamp, error) {
 	if lock != m.lock {
-		return Stamp{}, &RefusedError{Lock: m.lock, Reason: ErrWrongLock}
+		return Stamp{}, fmt.Errorf("mark of %q: %w", lock, &RefusedError{Lock: m.lock, Reason: ErrWrongLock})
 	}
 	if err := m.enter(ctx); err != nil {
 		return Stamp{}, err
@@ -123,7 +135,7 @@ func (m *Memory) Get(ctx context.Context, key string) (value string, ok bool, er
 
 func (m *Memory) enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
-		return err
+		return err // also when nobody is inside: select alone would toss a coin
 	}
 	select {
 	case m.turn <- struct{}{}:
@@ -134,26 +146,3 @@ func (m *Memory) enter(ctx context.Context) error {
 }
 
 func (m *Memory) leave() { <-m.turn }
-
-// MemoryTx is what a change to a [Memory] works on. Its writes are staged until
-// the change returns nil.
-type MemoryTx struct {
-	data, staged map[string]string
-}
-
-// Get reads a value as the change sees it, its own writes included.
-func (tx *MemoryTx) Get(key string) (value string, ok bool) {
-	if value, ok = tx.staged[key]; ok {
-		return value, ok
-	}
-	value, ok = tx.data[key]
-	return value, ok
-}
-
-// Put stages a write.
-func (tx *MemoryTx) Put(key, value string) {
-	if tx.staged == nil {
-		tx.staged = map[string]string{}
-	}
-	tx.staged[key] = value
-}

@@ -1,8 +1,8 @@
 package fence
 
 import (
+	"bytes"
 	"context"
-	"fmt"
 )
 
 // MaxOperation is the longest operation id, in bytes.
@@ -21,20 +21,19 @@ type Operation struct {
 // and the same for every repeat of it, also by a later holder of the lock.
 func (o *Operation) ID() string { return o.id }
 
-// SetResult records what a repeat is answered with. Call it inside the change.
+// SetResult records what a repeat is answered with; an empty result is nil. Call
+// it inside the change. Resources call it with nil before each run of the change,
+// so that no answer of a failed attempt is left behind.
 func (o *Operation) SetResult(result []byte) { o.result = append([]byte(nil), result...) }
 
-// Result is what SetResult recorded, or nil.
-func (o *Operation) Result() []byte { return o.result }
+// Result is a copy of what SetResult recorded, or nil.
+func (o *Operation) Result() []byte { return bytes.Clone(o.result) }
 
-// Check returns [ErrBadOperation] if the id is empty, longer than [MaxOperation]
-// bytes, not UTF-8 or has control characters. Resources call it before they touch
-// the store.
+// Check returns an [ErrBadOperation] that says what is wrong if the id is empty,
+// longer than [MaxOperation] bytes, not UTF-8, or has control characters or U+FFFD.
+// Resources call it before anything else.
 func (o *Operation) Check() error {
-	if err := checkName("operation id", o.id, MaxOperation); err != nil {
-		return fmt.Errorf("%w (%q)", ErrBadOperation, o.id)
-	}
-	return nil
+	return checkName(ErrBadOperation, "operation id", o.id, MaxOperation)
 }
 
 type operationKey struct{}

@@ -1,10 +1,13 @@
+// ENFORCED: a token was born in etcdfence/revision.go, has travelled through
+// wire.go, and ends here, at the resource it guards. Next: memory.go, the rule in
+// code and the shortest honest resource.
+
 package fence
 
 import "context"
 
-// FencedResource is where a token is ENFORCED. It was born in
-// etcdfence/revision.go and has travelled through wire.go; the shortest honest
-// implementation is memory.go.
+// FencedResource is where a token is enforced. [Memory] is the shortest honest
+// implementation.
 //
 // T is the store's own transactional handle: a *sql.Tx, a list of commands, the
 // body of an object. Every implementation keeps this contract:
@@ -29,9 +32,10 @@ type FencedResource[T any] interface {
 	// tx. An operation id in ctx (see [WithOperation]) is looked at after the fence
 	// has let s pass, in the same step.
 	//
-	// Errors: those of [Judge]; [ErrDuplicate]; [ErrContended] and
-	// [ErrUnknownOutcome], after which the same stamp may be sent again; the store's
-	// own errors, after which nothing was applied.
+	// Errors: those of [Judge]; [ErrDuplicate], which does not consume the stamp
+	// either; [ErrBadOperation]; [ErrContended] and [ErrUnknownOutcome], after which
+	// the same stamp may be sent again; the store's own errors and those of ctx, after
+	// which nothing was applied.
 	Apply(ctx context.Context, s Stamp, change func(ctx context.Context, tx T) error) error
 
 	// Claim raises the mark to t with sequence 0 and changes nothing else. Once it
@@ -41,6 +45,7 @@ type FencedResource[T any] interface {
 	Claim(ctx context.Context, t Token) error
 
 	// Mark returns the newest stamp that was accepted for the lock, the zero Stamp if
-	// there was none. It is for diagnosis; deciding on it before a write is a race.
+	// there was none, and [ErrWrongLock] if another lock guards the resource. It is
+	// for diagnosis; deciding on it before a write is a race.
 	Mark(ctx context.Context, lock string) (Stamp, error)
 }

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of the two names a token carries, in bytes. A store may keep them in an
-// indexed column, so they are small enough for every index we know of.
+// The longest lock name and the longest owner, in bytes. A store may keep them in
+// an indexed column, so they are small enough for every index we know of.
 const (
 	MaxLock  = 512
 	MaxOwner = 256
@@ -26,8 +26,8 @@ type Token struct {
 // NewToken builds a token from its four parts. The revision is the create
 // revision of the lock's key, at least 1; the epoch is 0 until an operator
 // raises it after restoring etcd from a backup; lock and owner are non-empty
-// UTF-8 without control characters, at most [MaxLock] and [MaxOwner] bytes. It
-// returns [ErrBadToken] for anything else.
+// UTF-8 without control characters and without U+FFFD, at most [MaxLock] and
+// [MaxOwner] bytes. It returns [ErrBadToken] for anything else.
 //
 // Most programs never call it: the etcdfence package hands out tokens that come
 // from a real lock.
@@ -35,7 +35,7 @@ func NewToken(lock string, epoch, revision int64, owner string) (Token, error) {
 	if err := CheckLock(lock); err != nil {
 		return Token{}, err
 	}
-	if err := checkName("owner", owner, MaxOwner); err != nil {
+	if err := checkName(ErrBadToken, "owner", owner, MaxOwner); err != nil {
 		return Token{}, err
 	}
 	if epoch < 0 {
@@ -49,20 +49,23 @@ func NewToken(lock string, epoch, revision int64, owner string) (Token, error) {
 
 // CheckLock returns nil if name can be the name of a lock, and otherwise an
 // [ErrBadToken] that says what is wrong with it.
-func CheckLock(name string) error { return checkName("lock name", name, MaxLock) }
+func CheckLock(name string) error { return checkName(ErrBadToken, "lock name", name, MaxLock) }
 
-func checkName(what, s string, limit int) error {
+// checkName wraps kind. U+FFFD is refused along with broken UTF-8: decoders put it
+// where they lost something, and two locks must not become one on the way.
+func checkName(kind error, what, s string, limit int) error {
 	switch {
 	case s == "":
-		return fmt.Errorf("%w: the %s is empty", ErrBadToken, what)
+		return fmt.Errorf("%w: the %s is empty", kind, what)
 	case len(s) > limit:
-		return fmt.Errorf("%w: the %s has %d bytes, more than %d", ErrBadToken, what, len(s), limit)
-	case !utf8.ValidString(s):
-		return fmt.Errorf("%w: the %s is not valid UTF-8", ErrBadToken, what)
+		return fmt.Errorf("%w: the %s has %d bytes, more than %d", kind, what, len(s), limit)
 	}
 	for _, r := range s {
-		if unicode.IsControl(r) {
-			return fmt.Errorf("%w: the %s has the control character %U", ErrBadToken, what, r)
+		switch {
+		case r == utf8.RuneError:
+			return fmt.Errorf("%w: the %s is not valid UTF-8, or has the replacement character U+FFFD", kind, what)
+		case unicode.IsControl(r):
+			return fmt.Errorf("%w: the %s has the control character %U", kind, what, r)
 		}
 	}
 	return nil

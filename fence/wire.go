@@ -1,25 +1,35 @@
+// TRAVELS: a token was born in etcdfence/revision.go and goes to the resource in
+// one of the forms below. Next: resource.go, where it is enforced.
+//
+//	text    v1;e=0;r=53;o=694d81%2Fweb-7:4711;l=orders%2F42          a token
+//	        v1;e=0;r=53;s=7;o=694d81%2Fweb-7:4711;l=orders%2F42      a stamp
+//	binary  kind, three big-endian 64-bit integers, owner, lock: sorts by age
+//	JSON    an object; the numbers are strings, since a double ends at 2^53
+//	SQL     the text form in a text column
+//
+// Every decoder refuses what it does not know with ErrBadToken and leaves its
+// receiver as it was. Text and binary are canonical: one token has one spelling,
+// so they may be compared and used as keys. In JSON the order of the fields is
+// free, because stores and proxies reorder them.
+//
+// Nothing is encoded as "no token": a zero value is an error in text and binary,
+// and null in JSON and NULL in SQL.
+//
+// In text, a byte of owner or lock stands for itself if it is a letter, a digit or
+// one of - _ . ~ $ & + : = @, and is %XX in capital hexadecimal otherwise: the form
+// is printable ASCII and fits into a header or a log line as it is.
+
 package fence
 
 import (
-	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
 )
 
-// A token TRAVELS in one of the forms below; it was born in etcdfence/revision.go
-// and is enforced by what resource.go describes. Each form is canonical: one
-// token has one spelling, and a decoder refuses every other with ErrBadToken.
-//
-//	text    v1;e=0;r=53;o=694d81%2Fweb-7:4711;l=orders%2F42          a token
-//	        v1;e=0;r=53;s=7;o=694d81%2Fweb-7:4711;l=orders%2F42      a stamp
-//	binary  kind, three big-endian 64-bit integers, owner, lock: sorts by age
-//	JSON    an object; the numbers are strings, since a double ends at 2^53
-//
-// Nothing is encoded as "no token": a zero value is an error in text and binary
-// and null in JSON and SQL.
+// wire.go holds the text form; the others are wire_binary.go, wire_json.go and
+// wire_sql.go.
 
 const wireVersion = "v1"
 
@@ -71,7 +81,7 @@ func parseText(text []byte, names []string) (Stamp, error) {
 		}
 		return Stamp{}, fmt.Errorf("%w: %q: %s", ErrBadToken, text, why)
 	}
-	fields := strings.Split(string(text), ";")
+	fields := strings.SplitN(string(text), ";", len(names)+2) // no more, however long the text is
 	if fields[0] != wireVersion {
 		return bad("it does not start with " + wireVersion + ";")
 	}
@@ -122,141 +132,4 @@ func build(lock, epoch, revision, sequence, owner string) (Stamp, error) {
 		return Stamp{}, err
 	}
 	return t.At(n[2]), nil
-}
-
-const (
-	kindToken byte = 1
-	kindStamp byte = 2
-)
-
-// MarshalBinary implements [encoding.BinaryMarshaler]. The forms of one lock's
-// tokens compare as bytes the way the tokens compare. It returns [ErrNoToken] for
-// the zero Token.
-func (t Token) MarshalBinary() ([]byte, error) { return t.At(0).appendBinary(kindToken) }
-
-// MarshalBinary implements [encoding.BinaryMarshaler], as [Token.MarshalBinary].
-func (s Stamp) MarshalBinary() ([]byte, error) { return s.appendBinary(kindStamp) }
-
-func (s Stamp) appendBinary(kind byte) ([]byte, error) {
-	if s.IsZero() {
-		return nil, ErrNoToken
-	}
-	b := []byte{kind}
-	for _, n := range []int64{s.token.epoch, s.token.revision, s.sequence} {
-		b = binary.BigEndian.AppendUint64(b, uint64(n))
-	}
-	b = binary.BigEndian.AppendUint16(b, uint16(len(s.token.owner)))
-	return append(append(b, s.token.owner...), s.token.lock...), nil
-}
-
-// UnmarshalBinary implements [encoding.BinaryUnmarshaler]. It returns [ErrNoToken]
-// for no bytes and [ErrBadToken] for others than a token's; t is then unchanged.
-func (t *Token) UnmarshalBinary(b []byte) error {
-	s, err := parseBinary(b, kindToken)
-	if err == nil {
-		*t = s.token
-	}
-	return err
-}
-
-// UnmarshalBinary implements [encoding.BinaryUnmarshaler], as
-// [Token.UnmarshalBinary].
-func (s *Stamp) UnmarshalBinary(b []byte) error {
-	p, err := parseBinary(b, kindStamp)
-	if err == nil {
-		*s = p
-	}
-	return err
-}
-
-func parseBinary(b []byte, kind byte) (Stamp, error) {
-	const head = 1 + 3*8 + 2
-	switch {
-	case len(b) == 0:
-		return Stamp{}, ErrNoToken
-	case len(b) < head || b[0] != kind:
-		return Stamp{}, fmt.Errorf("%w: %d bytes of another kind", ErrBadToken, len(b))
-	}
-	n := func(i int) int64 { return int64(binary.BigEndian.Uint64(b[1+8*i:])) }
-	ownerEnd := head + int(binary.BigEndian.Uint16(b[head-2:]))
-	if ownerEnd > len(b) {
-		return Stamp{}, fmt.Errorf("%w: cut off inside the owner", ErrBadToken)
-	}
-	t, err := NewToken(string(b[ownerEnd:]), n(0), n(1), string(b[head:ownerEnd]))
-	if err != nil {
-		return Stamp{}, err
-	}
-	if seq := n(2); seq < 0 || kind == kindToken && seq != 0 {
-		return Stamp{}, fmt.Errorf("%w: sequence %d", ErrBadToken, seq)
-	}
-	return t.At(n(2)), nil
-}
-
-type jsonForm struct {
-	Lock     string  `json:"lock"`
-	Epoch    string  `json:"epoch"`
-	Revision string  `json:"revision"`
-	Sequence *string `json:"sequence,omitempty"`
-	Owner    string  `json:"owner"`
-}
-
-func (t Token) form() jsonForm {
-	return jsonForm{Lock: t.lock, Owner: t.owner,
-		Epoch: strconv.FormatInt(t.epoch, 10), Revision: strconv.FormatInt(t.revision, 10)}
-}
-
-// MarshalJSON implements [json.Marshaler]; the zero Token is null.
-func (t Token) MarshalJSON() ([]byte, error) {
-	if t.IsZero() {
-		return []byte("null"), nil
-	}
-	return json.Marshal(t.form())
-}
-
-// MarshalJSON implements [json.Marshaler]; the zero Stamp is null.
-func (s Stamp) MarshalJSON() ([]byte, error) {
-	if s.IsZero() {
-		return []byte("null"), nil
-	}
-	f, seq := s.token.form(), strconv.FormatInt(s.sequence, 10)
-	f.Sequence = &seq
-	return json.Marshal(f)
-}
-
-// UnmarshalJSON implements [json.Unmarshaler]; null is the zero Token. It returns
-// [ErrBadToken] for anything that is not a token, a number outside a string
-// included; t is then unchanged.
-func (t *Token) UnmarshalJSON(b []byte) error {
-	s, err := parseJSON(b, false)
-	if err == nil {
-		*t = s.token
-	}
-	return err
-}
-
-// UnmarshalJSON implements [json.Unmarshaler], as [Token.UnmarshalJSON].
-func (s *Stamp) UnmarshalJSON(b []byte) error {
-	p, err := parseJSON(b, true)
-	if err == nil {
-		*s = p
-	}
-	return err
-}
-
-func parseJSON(b []byte, stamp bool) (Stamp, error) {
-	if string(b) == "null" {
-		return Stamp{}, nil
-	}
-	var f jsonForm
-	if err := json.Unmarshal(b, &f); err != nil {
-		return Stamp{}, fmt.Errorf("%w: %w (numbers must be strings)", ErrBadToken, err)
-	}
-	if stamp != (f.Sequence != nil) {
-		return Stamp{}, fmt.Errorf("%w: a stamp has a sequence and a token has none", ErrBadToken)
-	}
-	seq := "0"
-	if stamp {
-		seq = *f.Sequence
-	}
-	return build(f.Lock, f.Epoch, f.Revision, seq, f.Owner)
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // An Admin is what an administrator does to the store while others use it, and
@@ -36,27 +38,42 @@ func (a *Admin) begin(t testing.TB) (*clientv3.Client, context.Context, context.
 	return a.own, ctx, cancel
 }
 
+// persist repeats a write that met a server on its way down or up.
+func persist(ctx context.Context, write func() error) error {
+	for {
+		err := write()
+		if status.Code(err) != codes.Unavailable || !pause(ctx) {
+			return err
+		}
+	}
+}
+
 // Put stores a value under a key.
 func (a *Admin) Put(t testing.TB, key, value string) {
 	t.Helper()
 	c, ctx, cancel := a.begin(t)
 	defer cancel()
-	if _, err := c.Put(ctx, key, value); err != nil {
+	err := persist(ctx, func() error { _, err := c.Put(ctx, key, value); return err })
+	if err != nil {
 		t.Fatalf("etcdtest: put %q: %v", key, err)
 	}
 }
 
 // DeleteKey deletes one key, as somebody with etcdctl does, and reports whether
 // it was there. Its lease stays alive.
-func (a *Admin) DeleteKey(t testing.TB, key string) bool {
+func (a *Admin) DeleteKey(t testing.TB, key string) (deleted bool) {
 	t.Helper()
 	c, ctx, cancel := a.begin(t)
 	defer cancel()
-	resp, err := c.Delete(ctx, key)
+	err := persist(ctx, func() error {
+		resp, err := c.Delete(ctx, key)
+		deleted = err == nil && resp.Deleted > 0
+		return err
+	})
 	if err != nil {
 		t.Fatalf("etcdtest: delete %q: %v", key, err)
 	}
-	return resp.Deleted > 0
+	return deleted
 }
 
 // Queue returns the keys under a prefix in the order in which they were

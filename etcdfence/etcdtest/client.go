@@ -1,6 +1,7 @@
 package etcdtest
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/connectivity"
 )
 
 // A ClientOption changes the configuration of a client that the kit makes.
@@ -80,6 +82,39 @@ func (cs *clients) close(c *clientv3.Client) {
 	cs.mu.Unlock()
 	if mine {
 		c.Close() // reports the end of its own context: nothing to say
+	}
+}
+
+// noticed waits until the clients whose connection was broken know it.
+func (cs *clients) noticed() {
+	cs.connections(func(ctx context.Context, conn *grpc.ClientConn) {
+		conn.WaitForStateChange(ctx, connectivity.Ready)
+	})
+}
+
+// connected waits until the clients that had a connection have one again.
+func (cs *clients) connected() {
+	cs.connections(func(ctx context.Context, conn *grpc.ClientConn) {
+		for s := conn.GetState(); s != connectivity.Ready && s != connectivity.Idle; s = conn.GetState() {
+			conn.ResetConnectBackoff()
+			if !conn.WaitForStateChange(ctx, s) {
+				return
+			}
+		}
+	})
+}
+
+// connections does something with the connection of each client, for at most a
+// few seconds: an option of a client may keep it from connecting.
+func (cs *clients) connections(do func(context.Context, *grpc.ClientConn)) {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for c := range cs.live {
+		if conn := c.ActiveConnection(); conn.GetState() != connectivity.Idle {
+			do(ctx, conn)
+		}
 	}
 }
 

@@ -66,9 +66,9 @@ func (ct *connTable) HandleRPC(context.Context, stats.RPCStats) {}
 
 // verifyIdle fails the test if clients stay connected although all those that
 // the kit made are closed. The server hears of a close a moment later.
-func (ct *connTable) verifyIdle(t testing.TB, name string) {
+func (ct *connTable) verifyIdle(t testing.TB, name string, patience time.Duration) {
 	t.Helper()
-	timeout := time.NewTimer(5 * time.Second)
+	timeout := time.NewTimer(patience)
 	defer timeout.Stop()
 	for {
 		ct.mu.Lock()

@@ -2,6 +2,7 @@ package etcdtest
 
 import (
 	"context"
+	"errors"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
@@ -9,9 +10,10 @@ import (
 // Lease returns a front for a Lease: client.Lease = faults.Lease(client.Lease).
 //
 // A rule about OpKeepAlive speaks of the whole stream: FailBefore refuses to
-// start it; LoseReply renews once and closes the channel without a response;
-// HoldReply renews and delivers nothing until it is released, then what comes
-// from there on; ErrClosed closes the channel where an error would be returned.
+// start it; LoseReply renews once and closes the channel without a response,
+// which ends the renewals; HoldReply renews and delivers nothing until it is
+// released, then the responses that clientv3 has kept (16) and the later ones;
+// ErrClosed closes the channel where an error would be returned.
 func (f *Faults) Lease(l clientv3.Lease) clientv3.Lease { return &faultyLease{Lease: l, f: f} }
 
 type faultyLease struct {
@@ -63,7 +65,7 @@ func (l *faultyLease) KeepAlive(ctx context.Context, id clientv3.LeaseID) (keepA
 		return l.Lease.KeepAlive(ctx, id)
 	case FailBefore:
 		t.fire()
-		if err := t.err(OpKeepAlive); err != ErrClosed {
+		if err := t.err(OpKeepAlive); !errors.Is(err, ErrClosed) {
 			return nil, err
 		}
 		ch := make(chan *clientv3.LeaseKeepAliveResponse)
@@ -87,11 +89,14 @@ func (l *faultyLease) KeepAlive(ctx context.Context, id clientv3.LeaseID) (keepA
 	started := l.f.spawn(func() {
 		defer cancel()
 		defer close(out)
-		if _, ok := next(ctx, l.f, in); !ok {
+		if t.rule.Do == LoseReply {
+			if _, ok := next(ctx, l.f, in); ok {
+				t.fire()
+			}
 			return
 		}
 		t.fire()
-		if t.rule.Do == LoseReply || t.hold(ctx) != nil {
+		if t.hold(ctx) != nil {
 			return
 		}
 		for resp, ok := next(ctx, l.f, in); ok; resp, ok = next(ctx, l.f, in) {

@@ -94,7 +94,7 @@ func (w *faultyWatcher) relay(ctx context.Context, t *Trap, open func() clientv3
 // lastWords ends a watch with an error. The channel has room for it.
 func lastWords(out chan clientv3.WatchResponse, err error) {
 	defer close(out)
-	if err == ErrClosed {
+	if errors.Is(err, ErrClosed) {
 		return
 	}
 	resp := clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{}, Canceled: true, CancelReason: rpctypes.ErrorDesc(err)}

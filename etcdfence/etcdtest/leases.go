@@ -19,7 +19,7 @@ func (a *Admin) Revoke(t testing.TB, id clientv3.LeaseID) {
 	t.Helper()
 	c, ctx, cancel := a.begin(t)
 	defer cancel()
-	if _, err := c.Revoke(ctx, id); err != nil {
+	if err := persist(ctx, func() error { _, err := c.Revoke(ctx, id); return err }); err != nil {
 		t.Fatalf("etcdtest: revoking lease %x: %v", int64(id), err)
 	}
 }

@@ -21,13 +21,17 @@ func (s *Server) end(how func(*run)) {
 	if s.run != nil {
 		how(s.run)
 		s.run = nil
+		s.conns.noticed()
 	}
 }
 
 // Restart stops the server if it runs, starts it again on the same directory
 // and the same address, and returns when it serves. Data, leases and revisions
-// stay; etcd gives every lease its whole TTL again. Clients connect again by
-// themselves.
+// stay; etcd gives every lease its whole TTL again.
+//
+// The clients that the kit made for this server are connected again when it
+// returns. Others, also those behind a Link, are as clients are after an outage:
+// until they have connected again, their writes fail with Unavailable.
 //
 // A member of a cluster that has no majority cannot serve: start the others
 // with Cluster.Restart.
@@ -39,6 +43,7 @@ func (s *Server) Restart(t testing.TB) {
 	for {
 		err := s.start(t)
 		if err == nil {
+			s.conns.connected()
 			return
 		}
 		if !portTaken(err) || !pause(ctx) {

@@ -1,6 +1,7 @@
 package etcdtest
 
 import (
+	"fmt"
 	"net"
 	"sync"
 	"testing"
@@ -56,16 +57,25 @@ func (s *Server) Link(t testing.TB) *Link {
 // test t ends.
 func NewLink(t testing.TB, target string) *Link {
 	t.Helper()
+	l, err := newLink(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.close)
+	return l
+}
+
+// newLink opens a link that its caller closes.
+func newLink(target string) (*Link, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatalf("etcdtest: opening a link: %v", err)
+		return nil, fmt.Errorf("etcdtest: opening a link: %w", err)
 	}
 	l := &Link{target: target, ln: ln, pipes: map[*pipe]bool{}}
 	l.moved = sync.NewCond(&l.mu)
 	l.conns = newClients(l.Endpoint())
 	l.done.Go(l.accept)
-	t.Cleanup(l.close)
-	return l
+	return l, nil
 }
 
 // Endpoint returns the address of the link's near end as clientv3.Config.Endpoints

@@ -2,6 +2,7 @@ package etcdtest
 
 import (
 	"bytes"
+	"os"
 	"sync"
 	"testing"
 
@@ -16,14 +17,17 @@ type testLog struct {
 	t  testing.TB
 }
 
-// newLogger returns a logger for one run of a server and the function that ends it.
+// newLogger returns a logger for one run of a server and the function that ends
+// it. Whatever the level, the last words of an etcd that gives up, which ends the
+// process, go to the standard error: a silent exit would be a riddle.
 func newLogger(t testing.TB, level *zapcore.Level) (*zap.Logger, func()) {
+	enc := zapcore.NewConsoleEncoder(zap.NewDevelopmentEncoderConfig())
+	lastWords := zapcore.NewCore(enc, zapcore.Lock(os.Stderr), zapcore.PanicLevel)
 	if level == nil {
-		return zap.NewNop(), func() {}
+		return zap.New(lastWords), func() {}
 	}
 	w := &testLog{t: t}
-	enc := zapcore.NewConsoleEncoder(zap.NewDevelopmentEncoderConfig())
-	return zap.New(zapcore.NewCore(enc, w, *level)), w.close
+	return zap.New(zapcore.NewTee(lastWords, zapcore.NewCore(enc, w, *level))), w.close
 }
 
 // Write implements zapcore.WriteSyncer.

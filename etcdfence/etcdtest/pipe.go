@@ -116,7 +116,8 @@ func (l *Link) copy(p *pipe, direction int, dst, src net.Conn) {
 			continue
 		}
 		// The end of a stream is news too: it waits while the link is cut.
-		if l.await(p, direction) && errors.Is(err, io.EOF) && dst.(*net.TCPConn).CloseWrite() == nil {
+		half, ok := dst.(interface{ CloseWrite() error })
+		if l.await(p, direction) && errors.Is(err, io.EOF) && ok && half.CloseWrite() == nil {
 			return // the other direction may go on
 		}
 		break

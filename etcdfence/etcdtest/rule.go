@@ -125,7 +125,8 @@ func (t *Trap) hold(ctx context.Context) error {
 }
 
 // Fired is closed when the rule has caught its first call: for LoseReply and
-// HoldReply, when the server has carried it out.
+// HoldReply, when the server has carried it out (for a keep-alive that is held,
+// when it has started).
 func (t *Trap) Fired() <-chan struct{} { return t.fired }
 
 // WaitFired waits for Fired and fails the test after 20 s.

@@ -2,11 +2,16 @@ package etcdtest_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/etcdfence/etcdfence/etcdfence/etcdtest"
 )
@@ -58,6 +63,24 @@ func TestStartOptions(t *testing.T) {
 	}
 	if s.Etcd().Config().UnsafeNoFsync {
 		t.Error("fsync is off")
+	}
+}
+
+func TestLogAndConfig(t *testing.T) {
+	r := &recorder{TB: t}
+	got := r.run(func(tb testing.TB) {
+		s := etcdtest.Start(tb, etcdtest.WithLog(zapcore.InfoLevel),
+			etcdtest.WithConfig(func(c *embed.Config) { c.MaxTxnOps = 1 }))
+		txn := s.Client().Txn(t.Context()).Then(clientv3.OpPut("a", ""), clientv3.OpPut("b", ""))
+		if _, err := txn.Commit(); !errors.Is(err, rpctypes.ErrTooManyOps) {
+			tb.Errorf("two operations: %v", err)
+		}
+	})
+	if got != "" {
+		t.Error(got)
+	}
+	if !strings.Contains(r.logged(), "ready to serve client requests") {
+		t.Errorf("log: %q", r.logged())
 	}
 }
 

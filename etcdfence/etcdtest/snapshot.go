@@ -1,6 +1,7 @@
 package etcdtest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -139,11 +140,14 @@ func copySparse(dst, src string) error {
 	return errors.Join(err, out.Truncate(size), out.Close())
 }
 
+// zeros is what a hole reads as.
+var zeros [64 << 10]byte
+
 func writeSparse(out *os.File, in io.Reader) (size int64, err error) {
-	buf := make([]byte, 1<<20)
+	var buf [len(zeros)]byte
 	for {
-		n, rerr := io.ReadFull(in, buf)
-		if !allZero(buf[:n]) {
+		n, rerr := io.ReadFull(in, buf[:])
+		if !bytes.Equal(buf[:n], zeros[:n]) {
 			if _, err := out.WriteAt(buf[:n], size); err != nil {
 				return size, err
 			}
@@ -157,13 +161,4 @@ func writeSparse(out *os.File, in io.Reader) (size int64, err error) {
 			return size, rerr
 		}
 	}
-}
-
-func allZero(b []byte) bool {
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
 }

@@ -62,7 +62,7 @@ func (r *Resource) presentable(s fence.Stamp) error {
 func (r *Resource) raise(ctx context.Context, tx *sql.Tx, step string, s fence.Stamp) (bool, error) {
 	result, err := tx.ExecContext(ctx, r.stmt[step], stampArgs(s)...)
 	if err != nil {
-		return false, r.dialect.failed(ctx, "admit", err)
+		return false, r.dialect.ours(ctx, "admit", err)
 	}
 	n, err := result.RowsAffected()
 	if err != nil {
@@ -79,7 +79,7 @@ func (r *Resource) read(ctx context.Context, from queryer, lock string) (fence.S
 	if errors.Is(err, sql.ErrNoRows) {
 		return fence.Stamp{}, nil
 	}
-	return mark, r.dialect.failed(ctx, "read the mark", err)
+	return mark, r.dialect.ours(ctx, "read the mark", err)
 }
 
 type queryer interface {

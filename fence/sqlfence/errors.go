@@ -24,6 +24,14 @@ var (
 	ErrNoRow = errors.New("sqlfence: no such row")
 )
 
+// ours names an error of one of our own statements.
+func (d *dialect) ours(ctx context.Context, what string, err error) error {
+	if err != nil && d.wrongTable(err) {
+		return fmt.Errorf("%w (%s): %w: call EnsureSchema, or run what Schema prints", ErrSchema, what, err)
+	}
+	return d.failed(ctx, what, err)
+}
+
 // failed names an error that came before COMMIT was sent: nothing was applied.
 func (d *dialect) failed(ctx context.Context, what string, err error) error {
 	switch {
@@ -31,8 +39,6 @@ func (d *dialect) failed(ctx context.Context, what string, err error) error {
 		return nil
 	case d.contended(err):
 		return fmt.Errorf("sqlfence: %s: %w: %w", what, fence.ErrContended, err)
-	case d.wrongTable(err):
-		return fmt.Errorf("%w (%s): %w: call EnsureSchema, or run what Schema prints", ErrSchema, what, err)
 	case ctx.Err() != nil && !errors.Is(err, ctx.Err()):
 		// Once a context is done, database/sql rolls back and drivers answer in words of
 		// their own.
@@ -67,9 +73,13 @@ func (d *dialect) sent(what string, err error) error {
 	return fmt.Errorf("sqlfence: %s: %w: %w", what, fence.ErrUnknownOutcome, err)
 }
 
-// neverSent reports whether the request demonstrably never left: the connection could
-// not be made, or the driver says so, as pgx does with SafeToRetry.
+// neverSent reports whether the request demonstrably never left: there is no
+// connection, or the driver says so, as pgx does with SafeToRetry. driver.ErrBadConn
+// should mean the same, but some drivers return it for a connection lost in COMMIT.
 func neverSent(err error) bool {
+	if errors.Is(err, sql.ErrConnDone) || err.Error() == "sql: database is closed" {
+		return true
+	}
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" {
 		return true

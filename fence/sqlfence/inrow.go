@@ -80,12 +80,15 @@ func (r *InRow) Args(s fence.Stamp) []any {
 //
 // Errors: those of [InRow.Check].
 func (r *InRow) Update(ctx context.Context, on Queryer, s fence.Stamp, key any, set string, args ...any) error {
-	n := len(args) + 1
-	statement := "UPDATE " + r.table + " SET " + r.Set(n)
-	if set != "" {
-		statement = "UPDATE " + r.table + " SET " + set + ", " + r.Set(n)
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("sqlfence: nothing was sent: %w", err)
 	}
-	statement += " WHERE " + r.Where(n) + " AND " + from(n+5, r.key+" = "+r.mark1())
+	n := len(args) + 1
+	if set != "" {
+		set += ", "
+	}
+	statement := "UPDATE " + r.table + " SET " + set + r.Set(n) + " WHERE " + r.Where(n) +
+		" AND " + from(n+5, r.stmt["row key"])
 	all := append(append(append([]any{}, args...), r.Args(s)...), key)
 	result, err := on.ExecContext(ctx, statement, all...)
 	return r.Check(ctx, on, s, key, result, err)
@@ -108,7 +111,7 @@ func (r *InRow) Mark(ctx context.Context, on Queryer, key any) (fence.Stamp, err
 	if errors.Is(err, sql.ErrNoRows) {
 		return fence.Stamp{}, fmt.Errorf("%w: %s.%s = %v", ErrNoRow, r.table, r.key, key)
 	}
-	return mark, r.dialect.failed(ctx, "read the row's mark", err)
+	return mark, r.dialect.ours(ctx, "read the row's mark", err)
 }
 
 // Check says what became of a conditional statement: pass it what ExecContext
@@ -153,8 +156,12 @@ func (r *InRow) Check(ctx context.Context, on Queryer, s fence.Stamp, key any, r
 // failed tells an error inside a transaction, which undoes everything, from one of a
 // statement that took effect by itself or not.
 func (r *InRow) failed(ctx context.Context, on Queryer, err error) error {
-	if _, inside := on.(*sql.Tx); inside || r.dialect.wrongTable(err) {
-		return r.dialect.failed(ctx, "update the row", err)
+	const what = "update the row"
+	if r.dialect.wrongTable(err) && mentions(err, "fence_") { // not a column of the caller's own
+		return r.dialect.ours(ctx, what, err)
 	}
-	return r.dialect.sent("update the row", err)
+	if _, inside := on.(*sql.Tx); inside {
+		return r.dialect.failed(ctx, what, err)
+	}
+	return r.dialect.sent(what, err)
 }

@@ -18,13 +18,17 @@ func (r *Resource) findOperation(ctx context.Context, tx *sql.Tx, s fence.Stamp,
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
 	case err != nil:
-		return r.dialect.failed(ctx, "look up the operation", err)
+		return r.dialect.ours(ctx, "look up the operation", err)
 	}
 	return &fence.DuplicateError{Operation: op.ID(), Stamp: by, Result: result}
 }
 
 func (r *Resource) recordOperation(ctx context.Context, tx *sql.Tx, s fence.Stamp, op *fence.Operation) error {
-	args := append(stampArgs(s), op.ID(), op.Result())
+	var result any // NULL, not an empty value, if the change recorded nothing
+	if op.Result() != nil {
+		result = op.Result()
+	}
+	args := append(stampArgs(s), op.ID(), result)
 	_, err := tx.ExecContext(ctx, r.stmt["record operation"], args...)
-	return r.dialect.failed(ctx, "record the operation", err)
+	return r.dialect.ours(ctx, "record the operation", err)
 }

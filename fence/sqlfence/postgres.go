@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Postgres is PostgreSQL 12 or newer, through any driver whose errors have a method
+// Postgres is PostgreSQL (tested with 15), through any driver whose errors have a method
 // SQLState() string, as those of pgx and lib/pq do.
 const Postgres Dialect = "postgres"
 
@@ -40,9 +40,8 @@ var postgres = dialect{
 		// COMMIT of a transaction in which a statement had failed is answered with
 		// "ROLLBACK" and no error; drivers make up one of their own, without a code.
 		for _, text := range []string{
-			"commit unexpectedly resulted in rollback",                 // pgx
-			"could not complete operation in a failed transaction",     // lib/pq
-			"current transaction is aborted, commands ignored until end", // poolers
+			"commit unexpectedly resulted in rollback",             // pgx
+			"could not complete operation in a failed transaction", // lib/pq
 		} {
 			if strings.Contains(strings.ToLower(err.Error()), text) {
 				return true

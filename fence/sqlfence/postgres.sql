@@ -88,6 +88,9 @@ fence_lock = $1, fence_owner = $2, fence_epoch = $3, fence_revision = $4, fence_
       AND ((fence_epoch, fence_revision) < ($3, $4)
            OR (fence_epoch, fence_revision, fence_owner) = ($3, $4, $2) AND fence_sequence < $5)))
 
+-- name: row key
+row_key = $1
+
 -- name: row mark
 SELECT fence_lock, fence_owner, fence_epoch, fence_revision, fence_sequence
   FROM fence_rows

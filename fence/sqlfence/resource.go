@@ -99,6 +99,7 @@ func (r *Resource) Apply(ctx context.Context, s fence.Stamp, change func(ctx con
 		if err := r.findOperation(ctx, tx, s, op); err != nil {
 			return err
 		}
+		op.SetResult(nil) // an earlier attempt that failed must not leave its answer behind
 		if err := r.dialect.changed(change(ctx, tx)); err != nil {
 			return err
 		}

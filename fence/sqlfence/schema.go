@@ -37,7 +37,7 @@ func (r *Resource) probe(ctx context.Context) error {
 	if err == nil {
 		err = rows.Close()
 	}
-	return r.dialect.failed(ctx, "look at the tables", err)
+	return r.dialect.ours(ctx, "look at the tables", err)
 }
 
 // create makes both tables in one transaction, so that nobody sees one without the other.

@@ -4,10 +4,11 @@ import (
 	"database/sql"
 	_ "embed"
 	"errors"
+	"slices"
 	"strings"
 )
 
-// SQLite is SQLite 3.24 or newer, through any driver. Open the file with a busy
+// SQLite is SQLite 3.24 or newer (it needs ON CONFLICT), through any driver. Open the file with a busy
 // timeout, in WAL mode, and with transactions that begin IMMEDIATE.
 const SQLite Dialect = "sqlite"
 
@@ -34,13 +35,15 @@ var sqlite = dialect{
 	},
 
 	commitRefused: func(err error) bool {
-		// A deferred constraint. Everything else that is not "busy" may be a disk that
-		// failed at any moment of the commit.
-		const constraint = 19
-		if code, ok := sqliteCode(err); ok {
-			return code == constraint
+		if mentions(err, "no transaction is active") {
+			return false // the change ended the transaction itself, one way or the other
 		}
-		return mentions(err, "constraint failed")
+		// The rest, a full or failing disk above all, may come at any moment of a commit.
+		const logic, readonly, constraint, mismatch = 1, 8, 19, 20
+		if code, ok := sqliteCode(err); ok {
+			return slices.Contains([]int{logic, readonly, constraint, mismatch}, code)
+		}
+		return mentions(err, "constraint failed", "sql logic error", "readonly database")
 	},
 }
 

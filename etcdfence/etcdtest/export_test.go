@@ -1,0 +1,4 @@
+package etcdtest
+
+// VerifyNoLeaksFor is VerifyNoLeaks with another patience.
+var VerifyNoLeaksFor = verifyNoLeaks
