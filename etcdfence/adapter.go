@@ -120,8 +120,8 @@ func (a *Adapter) acquire(ctx context.Context, name string, try bool) (*Hold, er
 				line.Write(zap.String("lock", name), zap.Stringer("token", h.token), zap.String("owner", h.token.Owner()))
 			}
 			return h, nil
-		case errors.Is(err, rpctypes.ErrLeaseNotFound) && ctx.Err() == nil:
-			h.quit() // etcd made no key: the lease is gone, nobody's place in a queue with it
+		case errors.Is(err, errNoLease):
+			h.quit() // no place in the queue is lost by it
 			l.die(ErrLeaseGone)
 		default:
 			return nil, err
@@ -136,8 +136,13 @@ func newHold(ctx context.Context, l *lease, name, prefix string, leave func()) *
 	return h
 }
 
-// acquire runs the recipe. On every error but ErrLeaseNotFound it has seen to the
-// key and the turn.
+// errNoLease: the lease was found dead before the hold had a key of its own. The
+// caller takes another lease. A create request that was under way can leave
+// nothing: the dead lease is gone from etcd or about to be revoked, with its keys.
+var errNoLease = errors.New("etcdfence: no lease")
+
+// acquire runs the recipe. On every error but errNoLease it has seen to the key and
+// the turn.
 func (h *Hold) acquire(ctx context.Context, try bool) error {
 	rctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -158,8 +163,9 @@ func (h *Hold) acquire(ctx context.Context, try bool) error {
 				continue
 			}
 		}
-		if errors.Is(err, rpctypes.ErrLeaseNotFound) && h.revision.Load() == 0 && ctx.Err() == nil {
-			return rpctypes.ErrLeaseNotFound
+		if err != nil && h.revision.Load() == 0 && ctx.Err() == nil && h.a.ctx.Err() == nil &&
+			(errors.Is(err, rpctypes.ErrLeaseNotFound) || h.lease.ctx.Err() != nil) {
+			return errNoLease
 		}
 		if err != nil {
 			return h.fail(ctx, r, err)

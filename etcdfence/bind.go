@@ -97,18 +97,26 @@ func (b *Bound[T]) Apply(ctx context.Context, change func(ctx context.Context, t
 // it. A later mark of the same hold proves nothing.
 func appliedBefore(err error, s fence.Stamp) bool {
 	var refused *fence.RefusedError
-	return errors.Is(err, fence.ErrReplayed) && errors.As(err, &refused) && refused.Mark == s
+	return errors.Is(err, fence.ErrReplayed) && errors.As(err, &refused) && refused.Presented == s && refused.Mark == s
 }
+
+// retryQuiet is how long a write is repeated before each warning about it.
+const retryQuiet = 3 * time.Second
 
 // retry repeats send, which sends the same stamp each time, while that is safe and
 // ctx and the hold last.
 func (b *Bound[T]) retry(ctx context.Context, what string, send func() error) error {
+	warn := time.Now().Add(retryQuiet)
 	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 250*time.Millisecond) {
 		err := send()
 		if !fence.SafeToRetry(err) {
 			return err
 		}
-		b.hold.a.log.Debug("sending again", zap.String("lock", b.hold.lock), zap.Stringer("token", b.hold.token),
+		level := zap.DebugLevel
+		if now := time.Now(); now.After(warn) {
+			level, warn = zap.WarnLevel, now.Add(retryQuiet)
+		}
+		b.hold.a.log.Log(level, "sending again", zap.String("lock", b.hold.lock), zap.Stringer("token", b.hold.token),
 			zap.String("what", what), zap.NamedError("cause", err))
 		pause := time.NewTimer(wait/2 + rand.N(wait))
 		select {
@@ -156,7 +164,7 @@ func Do[T any](ctx context.Context, a *Adapter, lock string, resource fence.Fenc
 		return err
 	}
 	defer func() {
-		if err := h.Release(ctx); err != nil {
+		if err := h.Release(ctx); err != nil && !errors.Is(err, ErrNotHeld) { // a loss has been logged
 			a.log.Warn("release after Do", zap.String("lock", lock), zap.Stringer("token", h.token), zap.NamedError("cause", err))
 		}
 	}()

@@ -48,8 +48,8 @@
 // that is stopped, or a machine that is suspended, wakes up late and believes in
 // its hold for a moment: this is what the fence is for.
 //
-// A hold that outlives 250 ms has its key watched, so that a deletion or a
-// revocation ends it at once and not with the next renewal.
+// A hold that outlives a grace of 200 to 400 ms has its key watched, so that a
+// deletion or a revocation ends it at once and not with the next renewal.
 //
 // # Failure
 //

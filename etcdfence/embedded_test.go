@@ -1,11 +1,8 @@
 package etcdfence_test
 
 import (
-	"context"
 	"testing"
 	"time"
-
-	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/etcdfence/etcdfence/etcdfence"
 	"github.com/etcdfence/etcdfence/fence"
@@ -36,7 +33,7 @@ func TestNineFacts(t *testing.T) {
 	mustBe(t, err, etcdfence.ErrLocked)
 
 	// 3. After expiry B gets a strictly larger token.
-	server.Expire(t, leaseOf(t, server, holdA))
+	server.Expire(t, holdA.Lease())
 	holdB := lock(t, b, "account")
 	if holdB.Token().Compare(tokenA) <= 0 {
 		t.Fatalf("3. B's token %v is not newer than A's %v", holdB.Token(), tokenA)
@@ -78,14 +75,4 @@ func TestNineFacts(t *testing.T) {
 	if err != nil || string(lost.Kvs[0].Value) != "v1 of A" {
 		t.Fatalf("9. the unfenced resource has %v, %v", lost, err)
 	}
-}
-
-// leaseOf finds the lease of a hold as an onlooker would: attached to its key.
-func leaseOf(t testing.TB, s interface{ Client() *clientv3.Client }, h *etcdfence.Hold) clientv3.LeaseID {
-	t.Helper()
-	resp, err := s.Client().Get(context.Background(), h.Key())
-	if err != nil || len(resp.Kvs) != 1 {
-		t.Fatalf("key %q: %v, %v", h.Key(), resp, err)
-	}
-	return clientv3.LeaseID(resp.Kvs[0].Lease)
 }

@@ -168,3 +168,21 @@ func as[E error](t testing.TB, err error) E {
 	}
 	return e
 }
+
+// isAll reports whether err is every one of want.
+func isAll(err error, want ...error) bool {
+	for _, w := range want {
+		if !errors.Is(err, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// faulty returns a client of the server with fronts that let chosen calls fail.
+func faulty(t testing.TB, s *etcdtest.Server) (*clientv3.Client, *etcdtest.Faults) {
+	t.Helper()
+	client, faults := s.NewClient(t), etcdtest.NewFaults(t)
+	faults.Install(client)
+	return client, faults
+}

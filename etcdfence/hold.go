@@ -84,6 +84,10 @@ func (h *Hold) Lock() string { return h.lock }
 // same for every hold of this lock under one lease.
 func (h *Hold) Key() string { return h.key }
 
+// Lease is the id of the lease that the key hangs on, shared by all holds of the
+// adapter: for looking it up, or for a test to revoke it. It has no order.
+func (h *Hold) Lease() clientv3.LeaseID { return h.lease.id }
+
 // TTL is the time to live that etcd granted, which may be more than was asked for.
 func (h *Hold) TTL() time.Duration { return h.lease.ttl }
 
@@ -129,9 +133,8 @@ func (h *Hold) Verify(ctx context.Context) error {
 	return h.Err()
 }
 
-// confirm asks etcd whether the oldest key of the lock is this hold's. The Get is
-// linearizable; it reads the key whole since a keys-only answer lacks the lease
-// (etcd issue 22209).
+// confirm asks etcd, by a linearizable Get, whether the oldest key of the lock is
+// this hold's.
 func (h *Hold) confirm(ctx context.Context) (bool, error) {
 	resp, err := h.a.client.Get(ctx, h.prefix+"/", clientv3.WithFirstCreate()...)
 	if err != nil {
@@ -153,27 +156,30 @@ func (h *Hold) keyGone() {
 // lose ends the hold for a cause after which its key cannot matter any more: it is
 // gone from etcd, or it hangs on a lease that this adapter has given up.
 func (h *Hold) lose(cause error) {
-	if !h.invalidate(cause) {
+	now := h.leaveHeld(cause, true)
+	if now == released {
 		return
 	}
 	h.forget()
-	h.mu.Lock()
-	h.gone = true
-	free := h.state == lost
-	h.mu.Unlock()
-	if free { // while queueing, acquire still has the turn
+	if now == lost { // while queueing, acquire still has the turn
 		h.leave()
 	}
 }
 
-// invalidate ends the hold's context with the cause and reports whether the hold is
-// (now) lost or was only queueing. The key is left alone.
-func (h *Hold) invalidate(cause error) bool {
+// invalidate ends the hold because a resource refused it. Its key is still in
+// etcd, for Release to remove.
+func (h *Hold) invalidate(cause error) { h.leaveHeld(cause, false) }
+
+// leaveHeld ends the hold's context with the cause, unless it was released, and
+// returns the state after it. Whoever sees the context end must find gone set
+// already, or an immediate Release would ask etcd about a key that cannot matter.
+func (h *Hold) leaveHeld(cause error, gone bool) state {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.gone = h.gone || gone
 	switch h.state {
 	case released:
-		return false
+		return released
 	case held:
 		h.state = lost
 		level := zap.WarnLevel
@@ -183,7 +189,7 @@ func (h *Hold) invalidate(cause error) bool {
 		h.a.log.Log(level, "hold lost", zap.String("lock", h.lock), zap.Stringer("token", h.token), zap.NamedError("cause", cause))
 	}
 	h.end(&LostError{Lock: h.lock, Token: h.token, Cause: cause})
-	return true
+	return h.state
 }
 
 // give makes a queueing hold a held one. It returns false if it was lost meanwhile.

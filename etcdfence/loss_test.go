@@ -75,7 +75,7 @@ func TestT8KeyRemovedUnderALiveLease(t *testing.T) {
 		cause  error
 	}{
 		{"key deleted", 10 * time.Second, func(s *etcdtest.Server, h *etcdfence.Hold) { s.DeleteKey(t, h.Key()) }, etcdfence.ErrKeyDeleted},
-		{"lease revoked", 30 * time.Second, func(s *etcdtest.Server, h *etcdfence.Hold) { s.Revoke(t, leaseOf(t, s, h)) }, etcdfence.ErrLeaseGone},
+		{"lease revoked", 30 * time.Second, func(s *etcdtest.Server, h *etcdfence.Hold) { s.Revoke(t, h.Lease()) }, etcdfence.ErrLeaseGone},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			server := start(t)

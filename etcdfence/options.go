@@ -17,7 +17,8 @@ type Options struct {
 	// Prefix of every lock's keys. The lock "orders/42" under "/locks" has its keys
 	// at "/locks/orders%2F42/<lease>", where a raw mutex of
 	// "/locks/orders%2F42" has its own. Default: none; the lock "orders" then has its
-	// keys at "orders/<lease>", as a raw mutex of "orders" does.
+	// keys at "orders/<lease>", as a raw mutex of "orders" does. The prefix "/" puts
+	// them at "/orders/<lease>".
 	Prefix string
 
 	// TTL asked for the lease, rounded up to whole seconds, at most 9,000,000,000 s.
@@ -72,6 +73,8 @@ func (o *Options) settle() (settings, error) {
 			return s, fmt.Errorf("%w: the prefix %.40q", ErrBadName, s.prefix)
 		}
 		s.prefix += "/"
+	} else if o.Prefix == "/" {
+		s.prefix = "/"
 	} else if o.Prefix != "" {
 		return s, fmt.Errorf("%w: the prefix %q has no name in it", ErrBadName, o.Prefix)
 	}

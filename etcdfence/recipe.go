@@ -102,7 +102,8 @@ func (*front) Delete(context.Context, string, ...clientv3.OpOption) (*clientv3.D
 }
 
 // inspect refuses a key in the queue that no lock recipe made: those end in the
-// hexadecimal id of the lease they are attached to.
+// hexadecimal id of the lease they are attached to. It needs keys that were read
+// whole, since a keys-only answer lacks the lease (etcd issue 22209).
 func (r *recipe) inspect(kv *mvccpb.KeyValue) error {
 	suffix := strings.TrimPrefix(string(kv.Key), r.h.prefix+"/")
 	if id, err := strconv.ParseInt(suffix, 16, 64); err == nil && id == kv.Lease && id != 0 {

@@ -17,8 +17,8 @@ const removeGrace = 200 * time.Millisecond
 var errReleased = fmt.Errorf("%w: released", ErrNotHeld)
 
 // Release gives the lock back and ends the hold. It returns nil once the key is
-// gone by this call; [ErrNotHeld] if the hold was over before, and then it has
-// touched nothing, whoever holds the lock now; [ErrUnknownOutcome] if etcd did not
+// gone by this call; [ErrNotHeld] if the hold was over before or its lease ended
+// first, and then nobody else's hold was touched; [ErrUnknownOutcome] if etcd did not
 // answer, and then the adapter goes on until it is certain or the lease is gone.
 //
 // It returns within ctx plus 250 ms, also if ctx is done already (then it still
@@ -57,6 +57,9 @@ func (h *Hold) discard(ctx context.Context) error {
 	if err == nil {
 		return h.settle(h.removal(deleted))
 	}
+	if h.lease.ctx.Err() != nil {
+		return h.settle(h.leaseEnded())
+	}
 	if !h.a.spawn(h.removeForCertain) {
 		return h.settle(ErrClosed) // Close revokes the lease, and the key goes with it
 	}
@@ -80,6 +83,11 @@ func (h *Hold) remove(ctx context.Context) (deleted bool, err error) {
 	return resp.Succeeded, nil
 }
 
+// leaseEnded is the result of a removal that the end of the lease made needless.
+func (h *Hold) leaseEnded() error {
+	return fmt.Errorf("%w: the lease ended before the key of %q was removed: %w", ErrNotHeld, h.lock, context.Cause(h.lease.ctx))
+}
+
 func (h *Hold) removal(deleted bool) error {
 	if !deleted {
 		return fmt.Errorf("%w: the key of %q was gone already", ErrNotHeld, h.lock)
@@ -99,7 +107,7 @@ func (h *Hold) removeForCertain() {
 		case <-pause.C:
 		case <-h.lease.ctx.Done():
 			pause.Stop()
-			_ = h.settle(fmt.Errorf("%w: the lease ended before the key of %q was removed", ErrNotHeld, h.lock))
+			_ = h.settle(h.leaseEnded())
 			return
 		case <-giveUp.C:
 			h.lease.die(fmt.Errorf("etcdfence: the key %q could not be removed for a whole TTL", h.key))

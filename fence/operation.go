@@ -41,6 +41,9 @@ type operationKey struct{}
 // WithOperation returns a context in which a resource that can records id in the
 // same atomic step as the change. A second change with the same id is not run but
 // answered with [DuplicateError], provided its stamp passes the fence.
+//
+// The id names one change, so give it to the context of one Apply. A context that
+// carries it around several changes has all but the first answered as duplicates.
 func WithOperation(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, operationKey{}, &Operation{id: id})
 }
