@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -234,13 +235,23 @@ func TestRetriesEnd(t *testing.T) {
 	mustBe(t, w.Apply(within(t, time.Minute), increment), fence.ErrContended, etcdfence.ErrLost)
 }
 
+// jostling is a resource on whose way requests overtake one another.
+type jostling struct{ resource }
+
+func (j jostling) Apply(ctx context.Context, s fence.Stamp, f change) error {
+	for range rand.IntN(20) {
+		runtime.Gosched()
+	}
+	return j.resource.Apply(ctx, s, f)
+}
+
 // T21: sixteen goroutines write through one Bound. Nothing is refused, everything is
 // applied, in the order of the stamps.
 func TestT21ParallelWritersOneHold(t *testing.T) {
 	server := start(t)
 	ctx := within(t, time.Minute)
 	m := memory(t, "foo")
-	w := bind(t, lock(t, adapter(t, server.NewClient(t), nil), "foo"), m)
+	w := bind(t, lock(t, adapter(t, server.NewClient(t), nil), "foo"), resource(jostling{m}))
 	const writers, writes = 16, 50
 	var order []fence.Stamp // guarded by the resource: changes run one after another
 	var wg sync.WaitGroup

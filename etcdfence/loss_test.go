@@ -226,3 +226,32 @@ func TestGrantedTTL(t *testing.T) {
 		t.Fatalf("deadline %v after the request", d.Sub(before))
 	}
 }
+
+// Verify asks etcd: it finds a key that is gone before any watch tells, and a server
+// that does not answer is no verdict.
+func TestVerify(t *testing.T) {
+	server := start(t)
+	ctx := within(t, time.Minute)
+	link := server.Link(t)
+	client := link.NewClient(t)
+	faults := etcdtest.NewFaults(t)
+	faults.Install(client)
+	faults.Add(etcdtest.Rule{Op: etcdtest.OpWatch, Times: etcdtest.Always, Do: etcdtest.HoldRequest})
+	h := lock(t, adapter(t, client, &etcdfence.Options{TTL: time.Minute}), "foo")
+
+	if err := h.Verify(ctx); err != nil {
+		t.Fatal(err)
+	}
+	link.Cut()
+	mustBe(t, h.Verify(within(t, 50*time.Millisecond)), context.DeadlineExceeded)
+	link.Heal()
+	if err := h.Err(); err != nil {
+		t.Fatalf("no answer ended the hold: %v", err)
+	}
+	server.DeleteKey(t, h.Key())
+	if err := h.Err(); err != nil {
+		t.Fatalf("%v: the test proves nothing", err)
+	}
+	mustBe(t, h.Verify(ctx), etcdfence.ErrLost, etcdfence.ErrKeyDeleted)
+	mustBe(t, h.Err(), etcdfence.ErrLost)
+}
