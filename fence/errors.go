@@ -50,6 +50,11 @@ var (
 	// answer given then.
 	ErrDuplicate = errors.New("fence: duplicate operation")
 
+	// ErrMoved is returned when a mark that was to be rebased is not the one that was
+	// named: it has moved, or never was. Nothing was changed. Read the mark, think
+	// again, and name the new one if the rebase is still right.
+	ErrMoved = errors.New("fence: the mark has moved")
+
 	// ErrBadToken is returned when a token, a stamp or a name is malformed. Nothing
 	// was changed. Fix the caller: sending it again cannot help.
 	ErrBadToken = errors.New("fence: malformed token")
@@ -60,7 +65,7 @@ var (
 )
 
 // final answers settle a request, whatever else an error that carries one says.
-var final = []error{ErrStale, ErrReplayed, ErrConflict, ErrNoToken, ErrWrongLock, ErrDuplicate, ErrBadToken, ErrBadOperation}
+var final = []error{ErrStale, ErrReplayed, ErrConflict, ErrNoToken, ErrWrongLock, ErrDuplicate, ErrMoved, ErrBadToken, ErrBadOperation}
 
 // SafeToRetry reports whether sending the same stamp again is safe and may help:
 // true for [ErrContended] and [ErrUnknownOutcome], false for everything else. An
@@ -81,13 +86,13 @@ type RefusedError struct {
 	Lock      string // the lock that guards the resource
 	Presented Stamp  // what was sent; zero if nothing was
 	Mark      Stamp  // what the resource had accepted; zero if nothing yet
-	Reason    error  // ErrStale, ErrReplayed, ErrConflict, ErrNoToken or ErrWrongLock
+	Reason    error  // ErrStale, ErrReplayed, ErrConflict, ErrNoToken, ErrWrongLock or ErrMoved
 }
 
 // Error names both stamps; the mark only if the resource has one.
 func (e *RefusedError) Error() string {
 	switch e.Reason {
-	case ErrConflict:
+	case ErrConflict: //nolint:errorlint // a reason is one of the sentinels itself
 		return fmt.Sprintf("%v: %v of %q presented, but %v of %q was accepted",
 			e.Reason, e.Presented, e.Presented.token.owner, e.Mark, e.Mark.token.owner)
 	case ErrNoToken, ErrWrongLock:
@@ -96,6 +101,8 @@ func (e *RefusedError) Error() string {
 			text += fmt.Sprintf(", where %v was accepted", e.Mark)
 		}
 		return text
+	case ErrMoved:
+		return fmt.Sprintf("%v: it is %v and not %v", e.Reason, e.Mark, e.Presented)
 	}
 	return fmt.Sprintf("%v: %v presented, but %v was accepted", e.Reason, e.Presented, e.Mark)
 }

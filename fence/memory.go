@@ -61,6 +61,11 @@ func NewMemory(lock string) (*Memory, error) {
 // must not call the Memory it is a change of. If ctx ends during that wait its
 // error comes back and nothing was applied. If change panics, nothing was applied.
 func (m *Memory) Apply(ctx context.Context, s Stamp, change func(context.Context, *MemoryTx) error) error {
+	return m.apply(ctx, s, change, Judge)
+}
+
+func (m *Memory) apply(ctx context.Context, s Stamp, change func(context.Context, *MemoryTx) error,
+	judge func(lock string, mark, s Stamp) error) error {
 	op := OperationFrom(ctx)
 	if op != nil {
 		if err := op.Check(); err != nil {
@@ -71,7 +76,7 @@ func (m *Memory) Apply(ctx context.Context, s Stamp, change func(context.Context
 		return err
 	}
 	defer m.leave()
-	if err := Judge(m.lock, m.mark, s); err != nil {
+	if err := judge(m.lock, m.mark, s); err != nil {
 		return err
 	}
 	if op != nil {
@@ -91,7 +96,9 @@ func (m *Memory) Apply(ctx context.Context, s Stamp, change func(context.Context
 	if op != nil {
 		m.done[op.id] = DuplicateError{Operation: op.id, Stamp: s, Result: op.Result()}
 	}
-	m.mark = s
+	if m.mark.Compare(s) < 0 { // always, but in any order
+		m.mark = s
+	}
 	return nil
 }
 

@@ -49,3 +49,22 @@ type FencedResource[T any] interface {
 	// for diagnosis; deciding on it before a write is a race.
 	Mark(ctx context.Context, lock string) (Stamp, error)
 }
+
+// A Rebaser is a resource whose mark an operator can set back. It is the way out
+// after a rewind: etcd, or the resource, was restored from a backup, and the mark
+// no longer fits the tokens that are issued. Raising the epoch of the tokens heals
+// the same without it, and is to be preferred; a rebase is for a mark that is ahead
+// of every epoch by mistake, or of data that went back alone. Nothing does it by
+// itself.
+type Rebaser interface {
+	// Rebase sets the mark of a lock to the stamp to, if and only if it is from at
+	// that moment, and changes nothing else. The zero Stamp as from means that there
+	// is no mark yet; to must not be zero and must be of the same lock. What the old
+	// mark refused, the new one may accept: first make sure that no holder from
+	// before is still running.
+	//
+	// Errors: [ErrMoved] with the mark that was found; [ErrBadToken] if to is zero or
+	// from and to are of different locks; [ErrWrongLock]; [ErrContended],
+	// [ErrUnknownOutcome], after which the mark tells; the store's own.
+	Rebase(ctx context.Context, from, to Stamp) error
+}

@@ -51,7 +51,7 @@ func run(ctx context.Context, out io.Writer, endpoints string) error {
 	if err != nil {
 		return err
 	}
-	plain := "" // takes every write
+	plain := map[string]string{} // takes every write
 
 	// snippet: pause
 	holdA, err := a.Lock(ctx, "account")
@@ -81,12 +81,12 @@ func run(ctx context.Context, out io.Writer, endpoints string) error {
 	}
 	fmt.Fprintln(out, "B holds           ", holdB.Token())
 	fmt.Fprintln(out, "B writes v2       ", answer(asB.Apply(ctx, put("v2"))))
-	plain = "v2"
+	plain["value"] = "v2"
 
 	// A goes on where it was, with what it believed then.
 	err = asA.Apply(ctx, put(resultOfA))
 	fmt.Fprintln(out, "A writes v1       ", answer(err))
-	plain = resultOfA
+	plain["value"] = resultOfA
 	// end snippet
 
 	if !errors.Is(err, fence.ErrStale) {
@@ -103,7 +103,7 @@ func run(ctx context.Context, out io.Writer, endpoints string) error {
 	}
 	fmt.Fprintln(out)
 	fmt.Fprintln(out, "with a fence      ", value)
-	fmt.Fprintln(out, "without           ", plain, "(B's write is lost, and both were told ok)")
+	fmt.Fprintln(out, "without           ", plain["value"], "(B's write is lost, and both were told ok)")
 	return holdB.Release(ctx)
 }
 

@@ -35,7 +35,9 @@ func (r *Resource) EnsureSchema(ctx context.Context) error {
 func (r *Resource) probe(ctx context.Context) error {
 	rows, err := r.db.QueryContext(ctx, r.stmt["probe"])
 	if err == nil {
-		err = rows.Close()
+		defer rows.Close()
+		rows.Next() // there is no row, but some drivers tell their error only now
+		err = rows.Err()
 	}
 	return r.dialect.ours(ctx, "look at the tables", err)
 }
