@@ -150,7 +150,11 @@ func (h *Hold) keyGone() {
 	ctx, cancel := context.WithTimeout(h.lease.ctx, returnGrace)
 	defer cancel()
 	_, _ = h.lease.known(ctx) // ends all holds of the lease if that is gone
-	h.lose(ErrKeyDeleted)
+	cause := ErrKeyDeleted
+	if h.lease.ctx.Err() != nil { // perhaps found out by another hold at this moment
+		cause = context.Cause(h.lease.ctx)
+	}
+	h.lose(cause)
 }
 
 // lose ends the hold for a cause after which its key cannot matter any more: it is
