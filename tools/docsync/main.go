@@ -1,7 +1,7 @@
 // Command docsync keeps documents true to the code that they quote:
 //
-//	go run ./tools/docsync          rewrites the quotes in every *.md below the directory
-//	go run ./tools/docsync -check   changes nothing, and fails if it would
+//	go run ./tools/docsync      changes nothing, and fails if a quote in a *.md is out of date
+//	go run ./tools/docsync -w   rewrites the quotes
 //
 // A quote is a fenced block behind one of these lines; paths are from the directory that
 // docsync is given (-root, the current one if not):
@@ -12,7 +12,8 @@
 //
 // The quoted lines lose the indentation that they have in common. In files that are not
 // Go the region's lines may begin with "--" or "#". Both forms also check that every
-// relative link in a document leads to a file, a heading or a line that exists.
+// relative link in a document leads to a file, a heading or a line that exists, and that
+// a name of one of our packages in backquotes, as `fence.Judge`, is declared there.
 package main
 
 import (
@@ -28,22 +29,27 @@ import (
 )
 
 func main() {
-	check := flag.Bool("check", false, "change nothing; exit with 1 if something would change")
+	write := flag.Bool("w", false, "rewrite the documents instead of failing")
 	root := flag.String("root", ".", "the `directory` to begin in")
 	flag.Parse()
-	os.Exit(run(os.Stdout, *root, *check))
+	os.Exit(run(os.Stdout, *root, *write))
 }
 
 // run prints one line "file:line: what" for each problem and returns the exit code.
-func run(w io.Writer, root string, check bool) int {
+func run(w io.Writer, root string, write bool) int {
 	documents, err := find(root)
+	if err != nil {
+		fmt.Fprintln(w, "docsync:", err)
+		return 1
+	}
+	ours, err := declared(root)
 	if err != nil {
 		fmt.Fprintln(w, "docsync:", err)
 		return 1
 	}
 	var problems []problem
 	for _, name := range documents {
-		problems = append(problems, document(w, root, name, check)...)
+		problems = append(problems, document(w, root, name, ours, write)...)
 	}
 	for _, p := range problems {
 		fmt.Fprintln(w, p)
@@ -63,15 +69,15 @@ type problem struct {
 
 func (p problem) String() string { return fmt.Sprintf("%s:%d: %s", p.file, p.line, p.what) }
 
-// document brings the quotes of one document up to date and checks its links.
-func document(w io.Writer, root, name string, check bool) []problem {
+// document brings the quotes of one document up to date and checks its links and names.
+func document(w io.Writer, root, name string, ours packages, write bool) []problem {
 	path := filepath.Join(root, name)
 	old, err := os.ReadFile(path)
 	if err != nil {
 		return []problem{{name, 1, err.Error()}}
 	}
 	text, drifted, problems := quote(root, name, string(old))
-	if check {
+	if !write {
 		problems = append(problems, drifted...)
 	} else if !bytes.Equal(old, []byte(text)) {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -79,7 +85,8 @@ func document(w io.Writer, root, name string, check bool) []problem {
 		}
 		fmt.Fprintln(w, "rewrote", name)
 	}
-	return append(problems, links(root, name, text)...)
+	problems = append(problems, links(root, name, text)...)
+	return append(problems, ours.unknown(name, text)...)
 }
 
 // find returns the documents below root, relative to it.

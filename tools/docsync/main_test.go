@@ -50,9 +50,9 @@ func read(t *testing.T, root, name string) string {
 	return string(text)
 }
 
-func docsync(root string, check bool) (string, int) {
+func docsync(root string, write bool) (string, int) {
 	var out strings.Builder
-	code := run(&out, root, check)
+	code := run(&out, root, write)
 	return out.String(), code
 }
 
@@ -72,7 +72,7 @@ func TestRewrite(t *testing.T) {
 		".git/ignored.md": "[x](nowhere)",
 	})
 
-	out, code := docsync(root, true)
+	out, code := docsync(root, false)
 	want := "docs/a.md:5: differs from p.go#inner: run make docs\n" +
 		"docs/a.md:12: differs from out.txt: run make docs\n" +
 		"docs/a.md:16: differs from q.sql#step: run make docs\n"
@@ -82,15 +82,15 @@ func TestRewrite(t *testing.T) {
 	if read(t, root, "docs/a.md") != before {
 		t.Error("check has changed the document")
 	}
-	if out, code := docsync(root, false); code != 0 || out != "rewrote docs/a.md\n" {
+	if out, code := docsync(root, true); code != 0 || out != "rewrote docs/a.md\n" {
 		t.Errorf("rewrite: exit code %d\n%s", code, out)
 	}
 	if got := read(t, root, "docs/a.md"); got != after {
 		t.Errorf("rewritten to\n%s\nwant\n%s", got, after)
 	}
-	for _, check := range []bool{true, false} {
-		if out, code := docsync(root, check); code != 0 || out != "" {
-			t.Errorf("check %v of new text: exit code %d\n%s", check, code, out)
+	for _, write := range []bool{true, false} {
+		if out, code := docsync(root, write); code != 0 || out != "" {
+			t.Errorf("-w=%v on new text: exit code %d\n%s", write, code, out)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func TestBrokenQuotes(t *testing.T) {
 				"twice.txt": "# snippet: x\n1\n# end snippet\n# snippet: x\n2\n# end snippet\n",
 				"empty.txt": "# snippet: x\n\n# end snippet\n",
 			})
-			if out, code := docsync(root, true); code != 1 || !strings.Contains(out, c.want) {
+			if out, code := docsync(root, false); code != 1 || !strings.Contains(out, c.want) {
 				t.Errorf("exit code %d, no %q in\n%s", code, c.want, out)
 			}
 		})
@@ -129,7 +129,7 @@ func TestLinks(t *testing.T) {
 			"[site](https://example.com/x#y) [mail](mailto:a@example.com) [here](#below) [ref]\n\n[ref]: docs/a.md\n\n" +
 			"Not links: `[x](nowhere)`\n\n```\n[x](nowhere)\n```\n\n## Below\n",
 	})
-	if out, code := docsync(root, true); code != 0 {
+	if out, code := docsync(root, false); code != 0 {
 		t.Errorf("good links: exit code %d\n%s", code, out)
 	}
 	for link, want := range map[string]string{
@@ -144,7 +144,7 @@ func TestLinks(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(root, "bad.md"), []byte(form), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			out, code := docsync(root, true)
+			out, code := docsync(root, false)
 			if code != 1 || !strings.Contains(out, "link "+link+": "+want) || !strings.HasPrefix(out, "bad.md:") {
 				t.Errorf("%q: exit code %d, no %q in\n%s", form, code, want, out)
 			}
@@ -152,9 +152,34 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+func TestNames(t *testing.T) {
+	const code = "package p\n\ntype T struct{ F, g int; *U }\n\ntype U struct{}\n\nfunc (T) M() {}\n\n" +
+		"func (g G[A]) N() {}\n\ntype G[A any] struct{}\n\ntype I interface{ Do() }\n\nconst C = 1\n\nvar V, W int\n\nfunc F() {}\n"
+	files := map[string]string{
+		"some/where/p.go": code,
+		"other/p.go":      "package p\n\nfunc Elsewhere() {}\n",
+		"p_test.go":       "package p\n\nfunc Hidden() {}\n",
+		"main.go":         "package main\n\nfunc Main() {}\n",
+		"good.md": "`p.T` `p.T.F` `p.T.M(ctx)` `p.T.Promoted` `*p.U` `p.G` `p.G.N` `p.I.Do` `p.C` `p.V` `p.W` `p.F()` `p.Elsewhere`\n" +
+			"`q.X` `main.X` `p.md` `p.x` p.X\n\n```go\np.X()\n```\n",
+	}
+	if out, code := docsync(tree(t, files), false); code != 0 {
+		t.Errorf("good names: exit code %d\n%s", code, out)
+	}
+	files["good.md"] = "`p.X`, `p.U.X(1)` and `p.Hidden`\n"
+	want := "good.md:1: p.X is not declared\ngood.md:1: p.U.X is not declared\ngood.md:1: p.Hidden is not declared\n"
+	if out, code := docsync(tree(t, files), false); code != 1 || out != want {
+		t.Errorf("bad names: exit code %d\n%s", code, out)
+	}
+	files["other/p.go"] = "package p\n\nfunc {\n"
+	if out, code := docsync(tree(t, files), false); code != 1 || !strings.Contains(out, "docsync: ") {
+		t.Errorf("code that cannot be read: exit code %d\n%s", code, out)
+	}
+}
+
 // A check that finds nothing to check was started in the wrong place.
 func TestNoDocuments(t *testing.T) {
-	if out, code := docsync(t.TempDir(), true); code != 1 {
+	if out, code := docsync(t.TempDir(), false); code != 1 {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 }

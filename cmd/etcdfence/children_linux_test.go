@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// child is a process of somebody else's, held by a descriptor that becomes readable
+// when it ends.
+type child struct{ fd int }
+
+// children are the processes that the program has started.
+func (p *program) children() (all []child) {
+	p.t.Helper()
+	dirs, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", p.cmd.Process.Pid))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, thread := range dirs {
+		list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", p.cmd.Process.Pid, thread.Name()))
+		if err != nil {
+			continue // the thread has ended
+		}
+		for _, text := range strings.Fields(string(list)) {
+			pid, err := strconv.Atoi(text)
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			fd, err := unix.PidfdOpen(pid, 0)
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			p.t.Cleanup(func() { unix.Close(fd) })
+			all = append(all, child{fd})
+		}
+	}
+	return all
+}
+
+// await waits for the end of the process.
+func (c child) await(t *testing.T) {
+	t.Helper()
+	const patience = 10 * time.Second
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}}, int(patience.Milliseconds()))
+	if n != 1 || err != nil {
+		t.Errorf("a worker has outlived its director: %v", err)
+	}
+}

@@ -1,0 +1,32 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+)
+
+func TestCode(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want int
+	}{
+		{nil, OK},
+		{AsUnusable(nil), OK},
+		{errors.New("x"), Failed},
+		{Unusablef("x"), Unusable},
+		{fmt.Errorf("y: %w", Unusablef("x")), Unusable},
+		{fmt.Errorf("y: %w", ErrInterrupted), Interrupted},
+		{errors.Join(Unusablef("x"), ErrInterrupted), Interrupted},
+	} {
+		if got := Code(c.err); got != c.want {
+			t.Errorf("%v: %d, want %d", c.err, got, c.want)
+		}
+	}
+}
+
+func TestOneLine(t *testing.T) {
+	if got := OneLine(errors.New("failed:\n\t[::1]:5432\r\n  refused\n")); got != "failed: [::1]:5432 refused" {
+		t.Errorf("got %q", got)
+	}
+}

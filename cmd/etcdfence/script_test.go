@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/etcdfence/etcdfence/etcdfence/etcdtest"
+	"github.com/etcdfence/etcdfence/integration/pgtest"
+)
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Values[testKey{}] = env.T()
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits":    exits,
+			"etcd":     startEtcd,
+			"postgres": startPostgres,
+			"notables": noTables,
+			"clean":    func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(leftovers(ts.Getenv("WORK"))) },
+			"complete": completeJSON,
+			"xml":      wellFormed,
+			"oneline":  oneLine,
+		},
+	})
+}
+
+type testKey struct{}
+
+func test(ts *testscript.TestScript) testing.TB { return ts.Value(testKey{}).(testing.TB) }
+
+// exits CODE PROGRAM ARGS... runs a program that must exit with the code.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	code := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if code != want {
+		ts.Fatalf("%v: exit code %d, want %d", args[1:], code, want)
+	}
+}
+
+// etcd starts a server of its own and leaves its address in $ETCD. At the end of the
+// script no client may be connected any more, and no lease may be left.
+func startEtcd(ts *testscript.TestScript, _ bool, _ []string) {
+	t := test(ts)
+	server := etcdtest.Start(t)
+	t.Cleanup(func() {
+		server.NoLeasesLeft(t)
+		if keys := remaining(t, server); len(keys) > 0 {
+			t.Errorf("keys left in etcd: %q", keys)
+		}
+	})
+	ts.Setenv("ETCD", server.Address())
+}
+
+// postgres makes an empty database and leaves its DSN in $DSN.
+func startPostgres(ts *testscript.TestScript, _ bool, _ []string) {
+	t := test(ts)
+	ts.Setenv("DSN", pgtest.Shared(t).Database(t))
+}
+
+func oneLine(ts *testscript.TestScript, _ bool, args []string) {
+	text := ts.ReadFile(args[0])
+	if n := len(splitLines(text)); n != 1 {
+		ts.Fatalf("%d lines, want 1:\n%s", n, text)
+	}
+}
