@@ -121,7 +121,7 @@ func (a *Adapter) acquire(ctx context.Context, name string, try bool) (*Hold, er
 			}
 			return h, nil
 		case errors.Is(err, errNoLease):
-			h.quit() // no place in the queue is lost by it
+			_ = h.quit() // no place in the queue is lost by it
 			l.die(ErrLeaseGone)
 		default:
 			return nil, err

@@ -215,4 +215,5 @@ func (h *Hold) forget() {
 	h.a.keys.drop(h)
 }
 
+// String is the token, for logs: the lock, the epoch and the revision.
 func (h *Hold) String() string { return h.token.String() }

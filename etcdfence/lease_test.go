@@ -163,7 +163,7 @@ func TestLogFields(t *testing.T) {
 	h := lock(t, a, "foo")
 	token := h.Token().String()
 	server.DeleteKey(t, h.Key())
-	ends(t, h, 10*time.Second)
+	mustBe(t, ends(t, h, 10*time.Second), etcdfence.ErrKeyDeleted)
 
 	for _, test := range []struct {
 		message string

@@ -46,7 +46,7 @@ func leftovers(work string) error {
 // remaining lists the keys of a server.
 func remaining(t testing.TB, server *etcdtest.Server) (keys []string) {
 	t.Helper()
-	resp, err := server.Client().Get(context.Background(), "\x00", clientv3.WithFromKey(), clientv3.WithKeysOnly())
+	resp, err := server.Client().Get(context.WithoutCancel(t.Context()), "\x00", clientv3.WithFromKey(), clientv3.WithKeysOnly())
 	if err != nil {
 		t.Fatal(err)
 	}

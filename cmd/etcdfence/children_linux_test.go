@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -50,5 +51,21 @@ func (c child) await(t *testing.T) {
 	n, err := unix.Poll([]unix.PollFd{{Fd: int32(c.fd), Events: unix.POLLIN}}, int(patience.Milliseconds()))
 	if n != 1 || err != nil {
 		t.Errorf("a worker has outlived its director: %v", err)
+	}
+}
+
+// A director that is killed cannot clean up, but its workers do not outlive it.
+func TestWorkersDieWithTheirDirector(t *testing.T) {
+	t.Parallel()
+	p := start(t, "demo", "--ttl", "10s")
+	p.until("and waits")
+	workers := p.children()
+	if len(workers) != 2 {
+		t.Fatalf("%d workers, want 2", len(workers))
+	}
+	p.signal(syscall.SIGKILL)
+	_ = p.cmd.Wait()
+	for _, w := range workers {
+		w.await(t)
 	}
 }

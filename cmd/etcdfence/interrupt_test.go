@@ -74,19 +74,3 @@ func TestNobodyReads(t *testing.T) {
 	p.close()
 	p.ends(2, 10*time.Second, "cannot write the timeline")
 }
-
-// A director that is killed cannot clean up, but its workers do not outlive it.
-func TestWorkersDieWithTheirDirector(t *testing.T) {
-	t.Parallel()
-	p := start(t, "demo", "--ttl", "10s")
-	p.until("and waits")
-	workers := p.children()
-	if len(workers) != 2 {
-		t.Fatalf("%d workers, want 2", len(workers))
-	}
-	p.signal(syscall.SIGKILL)
-	_ = p.cmd.Wait()
-	for _, w := range workers {
-		w.await(t)
-	}
-}

@@ -14,6 +14,7 @@ import (
 // The program is the test binary under another name, so that it has the race detector
 // too, and can start itself.
 func TestMain(m *testing.M) {
+	os.Setenv("GORACE", "atexit_sleep_ms=20") // or each process that it starts takes a second to end
 	testscript.Main(tests{m}, map[string]func(){"etcdfence": main})
 }
 

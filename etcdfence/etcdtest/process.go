@@ -80,7 +80,7 @@ func newProcess(dir, binary string, flags []string) (*Process, error) {
 	}
 	go func() {
 		defer close(p.exited)
-		p.cmd.Wait() // says how it was killed: nothing to do with it
+		_ = p.cmd.Wait() // says how it was killed: nothing to do with it
 	}()
 	p.Admin = &Admin{patience: newSettings(nil).patience, conns: newClients(p.Endpoint())}
 	return p, nil
@@ -128,7 +128,7 @@ func (p *Process) close() {
 
 // Kill kills the process and joins it. Doing it twice is fine.
 func (p *Process) Kill() {
-	p.cmd.Process.Kill() // fails if it has ended, which is what we want
+	_ = p.cmd.Process.Kill() // fails if it has ended, which is what we want
 	<-p.exited
 }
 

@@ -15,14 +15,18 @@ func TestOldHolderAfterAPartition(t *testing.T) {
 	link := server.Link(t) // the old holder's network
 	a, _ := concurrency.NewSession(link.NewClient(t))
 	old := concurrency.NewMutex(a, "job")
-	old.Lock(t.Context())
+	if err := old.Lock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 
 	link.Cut()                  // A stalls: nothing passes, nothing closes
 	server.Expire(t, a.Lease()) // etcd gives up on A
 	b, _ := concurrency.NewSession(server.NewClient(t))
 	lock := concurrency.NewMutex(b, "job")
-	lock.Lock(t.Context()) // B holds
-	link.Heal()            // A wakes up and still believes that it holds
+	if err := lock.Lock(t.Context()); err != nil { // B holds
+		t.Fatal(err)
+	}
+	link.Heal() // A wakes up and still believes that it holds
 	// ... let A write to the resource under test: it must refuse
 	a.Orphan() // stop A's renewal, and
 	b.Close()  // give B's lease back

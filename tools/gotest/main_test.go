@@ -50,3 +50,16 @@ func write(t *testing.T, path, text string) {
 		t.Fatal(err)
 	}
 }
+
+// test2json cuts lines of more than about a thousand bytes in parts.
+func TestLongLineOfAPackage(t *testing.T) {
+	var out strings.Builder
+	r := newReport(&out)
+	for _, part := range []string{"PASS\n", "ok  \tp\t1s\tcoverage: 1% of", " statements in q\n"} {
+		r.handle(event{Action: "output", Package: "p", Output: part})
+	}
+	r.handle(event{Action: "pass", Package: "p"})
+	if want := "ok  \tp\t1s\tcoverage: 1% of statements in q\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+}

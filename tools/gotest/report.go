@@ -106,7 +106,7 @@ func (r *report) packageEnded(t test, e event) {
 			r.failed++ // it did not build, or TestMain failed
 		}
 	}
-	for _, line := range r.output[t] {
+	for line := range strings.Lines(strings.Join(r.output[t], "")) { // a long one comes in parts
 		// "PASS" says less than the "ok" that follows.
 		if e.Action != "pass" || strings.HasPrefix(line, "ok ") {
 			fmt.Fprint(r.w, line)

@@ -26,7 +26,7 @@ func TestCode(t *testing.T) {
 }
 
 func TestOneLine(t *testing.T) {
-	if got := OneLine(errors.New("failed:\n\t[::1]:5432\r\n  refused\n")); got != "failed: [::1]:5432 refused" {
+	if got := OneLine(errors.New("failed:\n\t[::1]:5432\r\n  refused\n ()")); got != "failed: [::1]:5432 refused ()" {
 		t.Errorf("got %q", got)
 	}
 }

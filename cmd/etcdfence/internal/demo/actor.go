@@ -120,11 +120,8 @@ func (a *actor) proceed() error {
 	return nil
 }
 
-// dismiss lets the worker clean up and end by itself.
-func (a *actor) dismiss(ctx context.Context) error {
-	if err := a.proceed(); err != nil {
-		return err
-	}
+// dismissed waits until the worker has cleaned up and ended by itself.
+func (a *actor) dismissed(ctx context.Context) error {
 	select {
 	case <-a.ended:
 		if a.err != nil {

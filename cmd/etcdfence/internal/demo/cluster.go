@@ -77,7 +77,8 @@ func (c *cluster) close(ctx context.Context) error {
 
 // clean revokes the leases of all keys that are left, which removes the keys.
 func (c *cluster) clean(ctx context.Context) error {
-	left, err := c.client.Get(ctx, c.prefix+"/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	// Not WithKeysOnly: etcd 3.7 then leaves out the lease too.
+	left, err := c.client.Get(ctx, c.prefix+"/", clientv3.WithPrefix())
 	if err != nil {
 		return fmt.Errorf("looking for keys below %s: %w", c.prefix, err)
 	}

@@ -18,5 +18,6 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	os.Setenv("GORACE", "atexit_sleep_ms=20") // or every worker takes a second to end
 	goleak.VerifyTestMain(m)
 }

@@ -29,7 +29,7 @@ func join(t *testing.T) (*memoryStore, *remote) {
 	r := newRemote(conn)
 	t.Cleanup(func() {
 		r.Close()
-		if err := m.close(context.Background()); err != nil {
+		if err := m.close(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
 	})

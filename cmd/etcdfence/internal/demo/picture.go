@@ -49,6 +49,6 @@ func (p *picture) save(s timeline.Story) error {
 func (p *picture) discard() {
 	p.file.Close()
 	if p.made {
-		os.Remove(p.file.Name())
+		_ = os.Remove(p.file.Name())
 	}
 }

@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -57,7 +56,7 @@ func (s *scene) play(ctx context.Context) error {
 	if err := s.seen.end(s.act); err != nil {
 		return err
 	}
-	return errors.Join(a.dismiss(ctx), b.dismiss(ctx))
+	return s.steps(ctx, a.proceeds, b.proceeds, a.dismissed, b.dismissed)
 }
 
 func (s *scene) steps(ctx context.Context, steps ...func(context.Context) error) error {

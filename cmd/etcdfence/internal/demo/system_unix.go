@@ -3,6 +3,7 @@
 package demo
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -26,7 +27,7 @@ func stopProcess(p *os.Process) error {
 		var status syscall.WaitStatus
 		_, err := syscall.Wait4(p.Pid, &status, syscall.WUNTRACED, nil)
 		switch {
-		case err == syscall.EINTR:
+		case errors.Is(err, syscall.EINTR):
 		case err != nil:
 			return fmt.Errorf("waiting for it to stop: %w", err)
 		case status.Stopped():

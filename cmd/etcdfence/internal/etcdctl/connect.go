@@ -2,12 +2,8 @@ package etcdctl
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/url"
-	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -70,33 +66,4 @@ func ready(ctx context.Context, client *clientv3.Client, patience time.Duration)
 			return ctx.Err()
 		}
 	}
-}
-
-// unreachable adds the reason that gRPC keeps to itself when it runs out of time.
-func unreachable(ctx context.Context, spec *clientv3.ConfigSpec, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if errors.Is(err, context.DeadlineExceeded) && len(spec.Endpoints) > 0 {
-		err = diagnose(spec.Endpoints[0], spec.DialTimeout)
-	}
-	return fmt.Errorf("cannot use etcd at %s: %w", strings.Join(spec.Endpoints, ","), err)
-}
-
-// diagnose says why an endpoint does not answer. It waits for much less than the
-// timeout that has passed already.
-func diagnose(endpoint string, patience time.Duration) error {
-	host := endpoint
-	if u, err := url.Parse(endpoint); err == nil && u.Host != "" {
-		host = u.Host
-	}
-	conn, err := net.DialTimeout("tcp", host, patience/4)
-	if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
-		return fmt.Errorf("no connection within %v", patience)
-	}
-	if err != nil {
-		return err
-	}
-	conn.Close()
-	return fmt.Errorf("it listens but does not answer as an etcd within %v; does it want TLS (--cacert, https://), or none?", patience)
 }

@@ -13,7 +13,7 @@ import (
 type Text struct {
 	w     io.Writer
 	paint paint
-	token int // width of the column, which grows with the tokens
+	token int   // width of the column, which grows with the tokens
 	err   error // of the first write that failed
 }
 
