@@ -19,7 +19,7 @@
 //		if err := lock.Lock(t.Context()); err != nil { // B holds
 //			t.Fatal(err)
 //		}
-//		link.Heal()            // A wakes up and still believes that it holds
+//		link.Heal() // A wakes up and still believes that it holds
 //		// ... let A write to the resource under test: it must refuse
 //		a.Orphan() // stop A's renewal, and
 //		b.Close()  // give B's lease back
