@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -12,6 +14,11 @@ import (
 // Whoever interrupts the story gets it ended at once, with nothing left: no file, no
 // process, also if it is stopped just then.
 func TestInterrupted(t *testing.T) {
+	// Under nohup we would pass the ignored signal on; one that is caught is at its
+	// default in a child again.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hangups) })
 	for name, c := range map[string]struct {
 		signal syscall.Signal
 		at     string
