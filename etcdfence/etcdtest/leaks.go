@@ -59,9 +59,16 @@ func verifyNoLeaks(t testing.TB, patience time.Duration, opts []goleak.Option) {
 // leakPatience is how long goroutines may take to end by themselves.
 const leakPatience = 10 * time.Second
 
+// etcdsOwn are goroutines that a member of a cluster may leave for ever: another
+// member asks for its version while it closes its database. etcd 3.7.3 then panics
+// with a lock held (baseReadTx.UnsafeRange, on a transaction that is nil), net/http
+// recovers from it, and the next such request waits for the lock without end.
+var etcdsOwn = goleak.IgnoreAnyFunction("go.etcd.io/etcd/server/v3/etcdserver/api/etcdhttp.newPeerHandler.versionHandler.func1")
+
 // findLeaks looks until nothing is left or the patience is over. One look of
 // goleak's takes up to about a second.
 func findLeaks(patience time.Duration, opts []goleak.Option) error {
+	opts = append([]goleak.Option{etcdsOwn}, opts...)
 	deadline := time.Now().Add(patience)
 	for {
 		err := goleak.Find(opts...)

@@ -91,7 +91,7 @@ func TestAuthentication(t *testing.T) {
 
 	as := func(user, password string) *clientv3.ConfigSpec {
 		s := spec(server.Address())
-		s.DialTimeout = 2 * time.Second
+		s.DialTimeout = 20 * time.Second // the server hashes passwords, slowly on purpose
 		if user != "" {
 			s.Auth = &clientv3.AuthConfig{Username: user, Password: password}
 		}
