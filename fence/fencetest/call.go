@@ -14,7 +14,7 @@ type caller[T any] struct {
 	*run[T]
 	name     string
 	resource fence.FencedResource[T]
-	once     bool // never retry
+	once     bool // never sends a stamp again
 }
 
 // change is what Apply is given.
@@ -28,9 +28,10 @@ func (c caller[T]) set(value string) change[T] {
 // outcome is what came of one intent: of one call, or of several with the same stamp
 // while the resource said that this is safe and may help.
 type outcome struct {
-	err   error
-	maybe bool // it may have happened whatever err says: a reply was lost, and nothing told since
-	call  Call // the last one, with the first one's beginning
+	err    error // nil also if a lost reply was settled by "replayed"
+	maybe  bool  // it may have happened whatever err says: a reply was lost, and nobody told since
+	answer error // the last one, as it came
+	call   Call  // the last one, with the first one's beginning
 }
 
 func (o outcome) accepted() bool { return o.err == nil && !o.maybe }
@@ -64,6 +65,7 @@ func (c caller[T]) insist(ctx context.Context, note Call, send func() error) (o 
 			begin = call.Begin
 		}
 		o.err = send()
+		o.answer = o.err
 		c.log.end(call, o.err, nil)
 		o.call = *call
 		o.call.Begin = begin

@@ -24,7 +24,8 @@ func cases[T any]() []testCase[T] {
 	return slices.Concat(
 		atomicCases[T](),    // R1
 		durableCases[T](),   // R2
-		crashCases[T](),     // R2, R6
+		crashCases[T](),     // R2
+		replyCases[T](),     // R6
 		refusalCases[T](),   // R3
 		changeCases[T](),    // R4
 		contextCases[T](),   // R4
@@ -51,6 +52,7 @@ func is[I any, T any](name string) power[T] {
 
 func reopener[T any]() power[T]   { return is[Reopener, T]("a subject that is a Reopener") }
 func crasher[T any]() power[T]    { return is[Crasher, T]("a subject that is a Crasher") }
+func loser[T any]() power[T]      { return is[Loser, T]("a subject that is a Loser") }
 func sharer[T any]() power[T]     { return is[Sharer[T], T]("a subject that is a Sharer") }
 func anyOrderer[T any]() power[T] { return is[AnyOrderer[T], T]("a subject that is an AnyOrderer") }
 func operator[T any]() power[T]   { return is[Operator, T]("a subject that is an Operator") }

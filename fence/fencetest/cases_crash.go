@@ -1,13 +1,10 @@
 package fencetest
 
-import "github.com/etcdfence/etcdfence/fence"
-
-// R2 and R6 for stores that can be killed.
+// R2 for stores that can be killed.
 func crashCases[T any]() []testCase[T] {
 	return []testCase[T]{
 		{rule: "R2", name: "crash-keeps-write-and-claim", needs: []power[T]{crasher[T]()}, run: crash[T]},
 		{rule: "R2", name: "crash-during-a-write", needs: []power[T]{crasher[T]()}, run: crashDuring[T]},
-		{rule: "R6", name: "the-same-stamp-again-does-nothing", run: again[T]},
 	}
 }
 
@@ -59,16 +56,4 @@ func crashDuring[T any](r *run[T]) {
 	c.holds("second", "when the same stamp was sent again after the crash")
 	c.refuse(second, "it was accepted")
 	c.refuse(first, "a newer one was accepted")
-}
-
-// Whoever has lost a reply sends the same stamp again. It must be refused if the first
-// one was accepted, however often it comes.
-func again[T any](r *run[T]) {
-	c := r.main()
-	for _, s := range []fence.Stamp{r.at(5, 1), r.at(5, 2), r.at(6, 1)} {
-		c.accept(s, valueOf(s))
-		for range 2 {
-			c.refuse(s, "this very stamp was accepted before")
-		}
-	}
 }

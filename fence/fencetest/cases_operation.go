@@ -71,8 +71,8 @@ func knownIDOld[T any](r *run[T]) {
 	c.accept(r.at(6, 1), "newer")
 	for _, s := range []fence.Stamp{r.at(5, 2), r.at(6, 1), r.token(0, 6, "other").At(2), {}} {
 		o := c.operate(s, "pay", "late", nil)
-		if o.err == nil || errors.Is(o.err, fence.ErrDuplicate) {
-			r.failf("%v is refused by the fence whatever its operation is; got %v", s, o.err)
+		if o.answer == nil || errors.Is(o.answer, fence.ErrDuplicate) {
+			r.failf("%v is refused by the fence whatever its operation is; got %v", s, o.answer)
 		}
 	}
 }

@@ -56,9 +56,9 @@ func refusedAs[T any](reason error, stamps func(*run[T]) []fence.Stamp) func(*ru
 		c, mark := r.main(), r.refusalMark()
 		c.accept(mark, "before")
 		for _, s := range stamps(r) {
-			c.refusal(c.apply(s, "refused").err, reason, s, mark)
+			c.refusal(c.apply(s, "refused").answer, reason, s, mark)
 			if claim := s.Token().At(0); reason != fence.ErrReplayed { //nolint:errorlint // a sentinel itself
-				c.refusal(c.claim(s.Token()).err, reason, claim, mark)
+				c.refusal(c.claim(s.Token()).answer, reason, claim, mark)
 			}
 		}
 	}

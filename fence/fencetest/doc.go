@@ -14,7 +14,7 @@
 //	}
 //
 // [Check] is the same without a *testing.T. Give the subject the powers that the
-// resource has ([Reopener], [Crasher], [Sharer], [AnyOrderer], [Operator]): what is
+// resource has ([Reopener], [Crasher], [Loser], [Sharer], [AnyOrderer], [Operator]): what is
 // not offered is not checked. The log of [Run] names it (go test -v).
 //
 // # How to read a failure
@@ -44,9 +44,9 @@
 //     replica that lagged, eviction.
 //   - That a gap of a few instructions between comparison and commit is not there. The
 //     races of R1 and R7 may miss it; repeat them (go test -count).
-//   - R6 against a network that loses replies, unless the subject puts one in between.
-//     The kit treats [fence.ErrUnknownOutcome] and [fence.ErrContended] as the contract
-//     says, and so takes a faulty connection in its stride.
+//   - R6 for every way in which a reply can be lost. A [Loser] shows one. All cases treat
+//     [fence.ErrUnknownOutcome] and [fence.ErrContended] as the contract says, so the
+//     whole kit can be run over a connection that fails now and then.
 //   - That nobody writes around the fence: another writer without a token, a change
 //     that touches more than its handle.
 //   - Anything of etcd. Tokens are made up here.

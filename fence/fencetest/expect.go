@@ -24,14 +24,17 @@ func (c caller[T]) take(t fence.Token) {
 // refuse applies and ends the case if that succeeded. In which words it was refused is a
 // question for R3, and whether it had an effect is one for R4.
 func (c caller[T]) refuse(s fence.Stamp, why string) {
-	if o := c.apply(s, "written by a refused stamp"); o.err == nil {
+	const value = "written by a refused stamp"
+	// After a lost reply "replayed" may be about an acceptance that was before; then the
+	// value tells.
+	if o := c.apply(s, value); o.accepted() || o.err == nil && c.read() == value {
 		c.failf("%v must be refused: %s", s, why)
 	}
 }
 
 // refuseClaim is refuse for a claim.
 func (c caller[T]) refuseClaim(t fence.Token, why string) {
-	if o := c.claim(t); o.err == nil {
+	if o := c.claim(t); o.answer == nil {
 		c.failf("the claim of %v must be refused: %s", t, why)
 	}
 }

@@ -47,6 +47,13 @@ func (s *liarSubject) Crash(ctx context.Context) error {
 	return s.Reopen(ctx)
 }
 
+func (s *liarSubject) Lose(context.Context) error {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	s.losing = true
+	return nil
+}
+
 func (s *liarSubject) Share(context.Context) (fence.FencedResource[*liarTx], error) {
 	return s.share(s.liar), nil
 }

@@ -17,6 +17,7 @@ type liar struct {
 	turn chan struct{} // as in fence.Memory
 
 	crashes *atomic.Int64 // a change during which this moved is lost
+	losing  bool          // the next reply
 
 	// Where a resource can go wrong. newLiar sets the honest answers.
 	look     func(ctx context.Context) error                     // at the context, first of all
@@ -38,6 +39,7 @@ type liar struct {
 	idFirst  bool                             // looks at the operation id before the fence
 	around   func(honest liarApply) liarApply // for lies in no place of their own
 	begin    func(op *fence.Operation)        // before each run of a change
+	lost     func(s fence.Stamp) error        // what is told when a reply is lost
 	answer   func(ctx context.Context) error  // what is told of a change that is done
 	apart    func(st *state, inside func())   // runs the change, honestly inside the critical section
 	written  func(st *state, value string)    // sees each Write
@@ -99,6 +101,7 @@ func newLiar() *liar {
 			return mark, nil
 		},
 		key:      func(id string) string { return id },
+		lost:     func(fence.Stamp) error { return fence.ErrUnknownOutcome },
 		around:   func(honest liarApply) liarApply { return honest },
 		begin:    func(op *fence.Operation) { op.SetResult(nil) },
 		reopen:   func(*state) {},
@@ -172,6 +175,10 @@ func (l *liar) apply(ctx context.Context, s fence.Stamp, change liarChange,
 	if op != nil {
 		l.record(&l.state, op, s)
 	}
+	if l.losing {
+		l.losing = false
+		return l.lost(s)
+	}
 	return l.answer(ctx)
 }
 
@@ -188,6 +195,10 @@ func (l *liar) Claim(ctx context.Context, t fence.Token) error {
 		return l.refused(err)
 	}
 	l.claimed(&l.state, t)
+	if l.losing {
+		l.losing = false
+		return l.lost(t.At(0))
+	}
 	return nil
 }
 

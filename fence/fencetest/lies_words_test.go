@@ -1,7 +1,9 @@
 package fencetest_test
 
 import (
+	"context"
 	"errors"
+	"math/rand/v2"
 
 	"github.com/etcdfence/etcdfence/fence"
 )
@@ -47,9 +49,48 @@ var wordLies = []row{
 			return as(t, t.Epoch(), revision, t.Owner()).At(mark.Sequence())
 		})
 	}},
+	{name: "finds out by itself what became of a lost reply", lie: func(l *liar) {
+		l.lost = func(fence.Stamp) error { return nil } // no lie
+	}},
+	{name: "is contended and loses replies now and then", lie: flaky}, // no lie
+	{name: "tells a lost reply as a plain error", lie: func(l *liar) {
+		l.lost = func(fence.Stamp) error { return errors.New("connection reset") }
+	}},
+	{name: "tells a lost reply as contention", lie: func(l *liar) {
+		l.lost = func(fence.Stamp) error { return fence.ErrContended }
+	}},
+	{name: "sends again by itself and tells the second answer", lie: func(l *liar) {
+		l.lost = func(s fence.Stamp) error { return fence.Judge(liarLock, s, s) }
+	}},
 	{name: "tells its mark under any lock's name", lie: func(l *liar) {
 		l.tell = func(_ string, mark fence.Stamp) (fence.Stamp, error) { return mark, nil }
 	}},
+}
+
+// flaky makes an honest resource a difficult one.
+func flaky(l *liar) {
+	l.around = func(honest liarApply) liarApply {
+		return func(ctx context.Context, s fence.Stamp, change liarChange) error {
+			switch rand.IntN(5) {
+			case 0:
+				return fence.ErrContended
+			case 1:
+				return fence.ErrUnknownOutcome // it did not happen
+			case 2:
+				if err := honest(ctx, s, change); err != nil {
+					return err
+				}
+				return fence.ErrUnknownOutcome // it did
+			}
+			return honest(ctx, s, change)
+		}
+	}
+	l.look = func(ctx context.Context) error {
+		if err := ctx.Err(); err != nil || rand.IntN(5) > 0 {
+			return err
+		}
+		return fence.ErrContended
+	}
 }
 
 func telling(honest func(string, fence.Stamp) (fence.Stamp, error), change func(fence.Stamp) fence.Stamp) func(string, fence.Stamp) (fence.Stamp, error) {

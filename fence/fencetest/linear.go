@@ -14,7 +14,9 @@ func (r *run[T]) strictlyRising(outcomes []outcome) {
 	for _, o := range outcomes {
 		s := o.call.Stamp
 		if o.maybe {
-			maybe[s] = o.call
+			if first, known := maybe[s]; !known || o.call.Begin < first.Begin {
+				maybe[s] = o.call
+			}
 			continue
 		}
 		if o.err != nil {

@@ -28,7 +28,7 @@ func owners[T any](r *run[T]) {
 		c.marked(s, "with a difficult owner")
 		for _, step := range []int{1, len(difficult) - 1} { // a neighbour is the likeliest mistake
 			other := r.token(0, revision, difficult[(i+step)%len(difficult)]).At(2)
-			c.refusal(c.apply(other, "not mine").err, fence.ErrConflict, other, s)
+			c.refusal(c.apply(other, "not mine").answer, fence.ErrConflict, other, s)
 		}
 		next := s.Token().At(2)
 		if o := c.apply(next, "mine again"); o.err != nil {

@@ -11,7 +11,7 @@ import (
 // transactional handle, as in [fence.FencedResource].
 //
 // What a resource may or may not be able to do is asked by the small interfaces
-// below: [Reopener], [Crasher], [Sharer], [AnyOrderer], [Operator], and
+// below: [Reopener], [Crasher], [Loser], [Sharer], [AnyOrderer], [Operator], and
 // [fence.Rebaser] on the resource itself.
 type Subject[T any] interface {
 	// Resource is the resource under test.
@@ -46,6 +46,14 @@ type Reopener interface {
 // Resource works again.
 type Crasher interface {
 	Crash(ctx context.Context) error
+}
+
+// Loser is a Subject whose connection to the store can lose a reply, as a proxy in
+// between does.
+type Loser interface {
+	// Lose arms it: of the next change or claim that the store makes durable, the reply
+	// does not arrive. The kit makes one such call and no others meanwhile.
+	Lose(ctx context.Context) error
 }
 
 // Sharer is a Subject that can be opened several times at once, as several
