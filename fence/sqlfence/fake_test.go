@@ -15,7 +15,8 @@ import (
 // a test wants: how many rows a statement changes, and what Commit returns.
 type fakeDB struct {
 	log    []string
-	rows   map[string]int64 // by first word: UPDATE, INSERT
+	rows   map[string]int64  // by first word: UPDATE, INSERT
+	on     func(word string) // called for each statement
 	commit error
 	level  driver.IsolationLevel
 	db     *sql.DB
@@ -70,8 +71,11 @@ func (f *fakeDB) Rollback() error {
 }
 
 func (f *fakeDB) ExecContext(_ context.Context, query string, _ []driver.NamedValue) (driver.Result, error) {
-	word, _, _ := strings.Cut(query, " ")
+	word := strings.Fields(query)[0]
 	f.log = append(f.log, word)
+	if f.on != nil {
+		f.on(word)
+	}
 	return driver.RowsAffected(f.rows[word]), nil
 }
 

@@ -21,10 +21,14 @@ import (
 //		slices.Concat([]any{balance}, row.Args(stamp), []any{id})...)
 //	err = row.Check(ctx, db, stamp, id, result, err)
 //
+// MySQL's parameters have no numbers. There the two fragments must stand side by side,
+// without another parameter between them, since Args are the values of both in a row.
+//
 // A deleted row takes its mark with it: mark rows as deleted instead.
 type InRow struct {
 	dialect    *dialect
-	stmt       statements
+	stmt       statements // numbered from 1
+	set, where statement  // as they are sent, in a dialect without numbers
 	table, key string
 }
 
@@ -48,8 +52,9 @@ func NewInRow(dialect Dialect, table, key string) (*InRow, error) {
 	if err := checkIdentifier("key column", key, 1, maxIdentifier); err != nil {
 		return nil, err
 	}
-	return &InRow{dialect: d, table: table, key: key,
-		stmt: parse(d.text, "fence_rows", table, "row_key", key)}, nil
+	stmt := parse(d.text, "fence_rows", table, "row_key", key)
+	return &InRow{dialect: d, table: table, key: key, stmt: stmt,
+		set: d.statement(stmt["row set"]), where: d.statement(stmt["row where"])}, nil
 }
 
 // Schema returns the statement that adds the columns fence_lock, fence_owner,
@@ -57,19 +62,31 @@ func NewInRow(dialect Dialect, table, key string) (*InRow, error) {
 // migration. A row in which they are NULL, or zero and empty, accepts any stamp.
 func (r *InRow) Schema() string { return r.stmt["row columns"] + ";\n" }
 
-// Set returns the assignments for the SET clause, with parameters n to n+4.
-func (r *InRow) Set(n int) string { return from(n, r.stmt["row set"]) }
+// Set returns the assignments for the SET clause, with parameters n to n+4. In MySQL n
+// means nothing.
+func (r *InRow) Set(n int) string { return r.fragment(n, "row set", r.set) }
 
 // Where returns the condition, in parentheses, with the same parameters as Set.
-func (r *InRow) Where(n int) string { return from(n, r.stmt["row where"]) }
+func (r *InRow) Where(n int) string { return r.fragment(n, "row where", r.where) }
+
+func (r *InRow) fragment(n int, name string, sent statement) string {
+	if r.dialect.positional {
+		return sent.text
+	}
+	return renumber(n, r.stmt[name])
+}
 
 // Args returns the values of the parameters of Set and Where. Those of a zero stamp
 // match no row.
 func (r *InRow) Args(s fence.Stamp) []any {
-	if s.IsZero() {
-		return make([]any, 5)
+	values := make([]any, 5)
+	if !s.IsZero() {
+		values = stampArgs(s)
 	}
-	return stampArgs(s)
+	if !r.dialect.positional {
+		return values
+	}
+	return append(r.set.args(values...), r.where.args(values...)...)
 }
 
 // Update changes the one row with the key, if and only if s is newer than the row's
@@ -88,7 +105,7 @@ func (r *InRow) Update(ctx context.Context, on Queryer, s fence.Stamp, key any, 
 		set += ", "
 	}
 	statement := "UPDATE " + r.table + " SET " + set + r.Set(n) + " WHERE " + r.Where(n) +
-		" AND " + from(n+5, r.stmt["row key"])
+		" AND " + r.dialect.statement(renumber(n+5, r.stmt["row key"])).text
 	all := append(append(append([]any{}, args...), r.Args(s)...), key)
 	result, err := on.ExecContext(ctx, statement, all...)
 	return r.Check(ctx, on, s, key, result, err)
@@ -107,7 +124,7 @@ func (r *InRow) Claim(ctx context.Context, on Queryer, t fence.Token, key any) e
 // Mark returns the newest stamp that the row accepted, the zero Stamp if none, and
 // [ErrNoRow] if there is no such row. For diagnosis, not for deciding.
 func (r *InRow) Mark(ctx context.Context, on Queryer, key any) (fence.Stamp, error) {
-	mark, err := scanStamp(on.QueryRowContext(ctx, r.stmt["row mark"], key))
+	mark, err := scanStamp(on.QueryRowContext(ctx, r.dialect.statement(r.stmt["row mark"]).text, key))
 	if errors.Is(err, sql.ErrNoRows) {
 		return fence.Stamp{}, fmt.Errorf("%w: %s.%s = %v", ErrNoRow, r.table, r.key, key)
 	}
@@ -130,11 +147,11 @@ func (r *InRow) Check(ctx context.Context, on Queryer, s fence.Stamp, key any, r
 	n, err := result.RowsAffected()
 	switch {
 	case err != nil:
-		return fmt.Errorf("sqlfence: the driver does not count rows, without which nothing can be fenced: %w", err)
+		return uncounted(err)
 	case n == 1:
 		return nil
 	case n > 1:
-		return fmt.Errorf("sqlfence: %d rows have %s = %v; the in-row form needs a unique key", n, r.key, key)
+		return r.notUnique(n, key)
 	case s.IsZero():
 		return &fence.RefusedError{Reason: fence.ErrNoToken}
 	}
@@ -164,4 +181,12 @@ func (r *InRow) failed(ctx context.Context, on Queryer, err error) error {
 		return r.dialect.failed(ctx, what, err)
 	}
 	return r.dialect.sent(what, err)
+}
+
+func (r *InRow) notUnique(n int64, key any) error {
+	return fmt.Errorf("sqlfence: %d rows have %s = %v; the in-row form needs a unique key", n, r.key, key)
+}
+
+func uncounted(err error) error {
+	return fmt.Errorf("sqlfence: the driver does not count rows, without which nothing can be fenced: %w", err)
 }

@@ -4,16 +4,19 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"github.com/etcdfence/etcdfence/fence"
 )
 
-// Operation ids are kept for each lock. Both functions run after Admit, whose row lock
-// makes everybody else under this lock wait: no second row of one id can appear.
+// Operation ids are kept for each lock. Both functions run after the entry, whose lock
+// makes everybody else under this lock wait: no second row of one id can appear. In any
+// order they do not wait, and the table's key keeps the second row out.
 
 func (r *Resource) findOperation(ctx context.Context, tx *sql.Tx, s fence.Stamp, op *fence.Operation) error {
 	var result []byte
-	by, err := scanStamp(tx.QueryRowContext(ctx, r.stmt["operation"], s.Token().Lock(), op.ID()), &result)
+	find := r.stmt["operation"]
+	by, err := scanStamp(tx.QueryRowContext(ctx, find.text, find.args(s.Token().Lock(), op.ID())...), &result)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
@@ -28,7 +31,11 @@ func (r *Resource) recordOperation(ctx context.Context, tx *sql.Tx, s fence.Stam
 	if op.Result() != nil {
 		result = op.Result()
 	}
-	args := append(stampArgs(s), op.ID(), result)
-	_, err := tx.ExecContext(ctx, r.stmt["record operation"], args...)
+	record := r.stmt["record operation"]
+	_, err := tx.ExecContext(ctx, record.text, record.args(append(stampArgs(s), op.ID(), result)...)...)
+	if err != nil && r.dialect.duplicateKey(err) {
+		// In any order both have found the id to be fresh; the later one is to look again.
+		return fmt.Errorf("sqlfence: record the operation: %w: %w", fence.ErrContended, err)
+	}
 	return r.dialect.ours(ctx, "record the operation", err)
 }

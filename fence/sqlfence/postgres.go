@@ -18,6 +18,7 @@ var postgresSQL string
 var postgres = dialect{
 	text:   postgresSQL,
 	levels: []sql.IsolationLevel{sql.LevelDefault, sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable},
+	shared: []sql.IsolationLevel{sql.LevelReadCommitted}, // see "create share" in postgres.sql
 
 	contended: func(err error) bool {
 		// serialization_failure, deadlock_detected, lock_not_available
@@ -31,10 +32,12 @@ var postgres = dialect{
 			"42703", // undefined_column
 			"42P10", // invalid_column_reference: nothing unique for ON CONFLICT
 			"42804", // datatype_mismatch
-			"42883", // undefined_function: an operator that the column's type lacks
+			"42883", // undefined_function: an operator that the column's type lacks, or our own
 			"42809", // wrong_object_type
 		}, sqlState(err))
 	},
+
+	duplicateKey: func(err error) bool { return sqlState(err) == "23505" },
 
 	commitRefused: func(err error) bool {
 		// COMMIT of a transaction in which a statement had failed is answered with

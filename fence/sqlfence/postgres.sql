@@ -53,12 +53,55 @@ INSERT INTO fence_marks (lock_name, owner, epoch, revision, sequence)
 VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (lock_name) DO NOTHING
 
+-- For stamps of one hold in any order: many may hold its lock at once, and whoever raises
+-- the mark waits with "exclude" until they have ended. Locked is a number made of the table
+-- and the lock; two locks with one number only wait for each other.
+--
+-- The mark is compared in the next statement: one statement sees the table as it was before
+-- it had to wait. A function that is VOLATILE looks anew with each of its statements, and
+-- makes one round trip of two. Above READ COMMITTED it does not, so the level is told too.
+--
+-- (FOR KEY SHARE on the row would let a newer mark pass; FOR SHARE would keep it waiting
+-- for as long as new writers come.)
+-- name: create share
+CREATE OR REPLACE FUNCTION fence_marks_share(guarded text,
+    OUT lock_name text, OUT owner text, OUT epoch bigint, OUT revision bigint, OUT sequence bigint, OUT level text)
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM pg_advisory_xact_lock_shared(
+        hashtextextended(guarded COLLATE "C", CAST(CAST('fence_marks' AS regclass) AS bigint)));
+    SELECT m.lock_name, m.owner, m.epoch, m.revision, m.sequence
+      INTO lock_name, owner, epoch, revision, sequence
+      FROM fence_marks m
+     WHERE m.lock_name = guarded;
+    level := current_setting('transaction_isolation');
+END $$
+
+-- name: probe share
+SELECT CAST('fence_marks_share(text)' AS regprocedure)
+ LIMIT 0
+
+-- name: shared mark
+SELECT lock_name, owner, epoch, revision, sequence, level
+  FROM fence_marks_share($1)
+
+-- name: exclude
+SELECT pg_advisory_xact_lock(
+    hashtextextended($1 COLLATE "C", CAST(CAST('fence_marks' AS regclass) AS bigint)))
+
 -- To explain a refusal, never to decide. A statement of its own, since one statement
 -- sees the table as it was when the statement began.
 -- name: mark
 SELECT lock_name, owner, epoch, revision, sequence
   FROM fence_marks
  WHERE lock_name = $1
+
+-- Sets the mark if it is the one that was named: owner $6, epoch $7, revision $8, sequence $9.
+-- name: rebase
+UPDATE fence_marks
+   SET owner = $2, epoch = $3, revision = $4, sequence = $5, accepted_at = now()
+ WHERE lock_name = $1
+   AND (owner, epoch, revision, sequence) = ($6, $7, $8, $9)
 
 -- name: operation
 SELECT lock_name, owner, epoch, revision, sequence, result
@@ -87,6 +130,11 @@ fence_lock = $1, fence_owner = $2, fence_epoch = $3, fence_revision = $4, fence_
   OR (fence_lock = $1
       AND ((fence_epoch, fence_revision) < ($3, $4)
            OR (fence_epoch, fence_revision, fence_owner) = ($3, $4, $2) AND fence_sequence < $5)))
+
+-- The row has exactly this mark; a revision of 0 stands for none.
+-- name: row is
+((COALESCE(fence_revision, 0) = 0 AND $4 = CAST(0 AS bigint))
+  OR (fence_lock, fence_owner, fence_epoch, fence_revision, fence_sequence) = ($1, $2, $3, $4, $5))
 
 -- name: row key
 row_key = $1

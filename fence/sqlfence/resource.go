@@ -27,8 +27,16 @@ type Options struct {
 	Lock string
 
 	// Isolation is the level of the transactions that Apply and Claim begin. Zero means
-	// the database's own default, which is right: see the package's documentation.
+	// the best one, see the package's documentation: in PostgreSQL the database's own
+	// default, in MySQL READ COMMITTED.
 	Isolation sql.IsolationLevel
+
+	// AnyOrder is for one hold with many transactions at once: of the mark's own token
+	// every sequence is accepted, also one that was accepted before, as by
+	// [fence.JudgeAnyOrder], and these transactions do not wait for each other. The mark
+	// stays at the claim; it is raised, after all of them have ended, by a newer token
+	// only. See "In any order" in the package's documentation.
+	AnyOrder bool
 }
 
 // Resource is a database whose changes are fenced by a table of marks. It is safe
@@ -36,12 +44,16 @@ type Options struct {
 type Resource struct {
 	db        *sql.DB
 	dialect   *dialect
-	stmt      statements
+	stmt      map[string]statement
 	lock      string
 	isolation sql.IsolationLevel
+	anyOrder  bool
 }
 
-var _ fence.FencedResource[*sql.Tx] = (*Resource)(nil)
+var (
+	_ fence.FencedResource[*sql.Tx] = (*Resource)(nil)
+	_ fence.Rebaser                 = (*Resource)(nil)
+)
 
 // New returns a resource in db, which stays the caller's to close. It touches nothing:
 // see [Resource.EnsureSchema]. It returns an error for a nil db, an unknown dialect,
@@ -58,7 +70,11 @@ func New(db *sql.DB, dialect Dialect, opts *Options) (*Resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	level, err := d.isolation(opts.Isolation)
+	levels := d.levels
+	if opts.AnyOrder {
+		levels = d.shared
+	}
+	isolation, err := level(opts.Isolation, levels)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +90,8 @@ func New(db *sql.DB, dialect Dialect, opts *Options) (*Resource, error) {
 	if err := checkIdentifier("table", table, 2, maxIdentifier-len(operationsSuffix)); err != nil {
 		return nil, err
 	}
-	return &Resource{db: db, dialect: d, lock: opts.Lock, isolation: level,
-		stmt: parse(d.text, DefaultTable, table)}, nil
+	return &Resource{db: db, dialect: d, lock: opts.Lock, isolation: isolation, anyOrder: opts.AnyOrder,
+		stmt: d.statements(DefaultTable, table)}, nil
 }
 
 // Apply implements [fence.FencedResource] with one transaction: it admits the stamp,
@@ -92,7 +108,11 @@ func (r *Resource) Apply(ctx context.Context, s fence.Stamp, change func(ctx con
 			return err
 		}
 	}
-	return r.transact(ctx, s, func(tx *sql.Tx) error {
+	first := r.raise
+	if r.anyOrder {
+		first = r.share
+	}
+	return r.transact(ctx, s, first, func(tx *sql.Tx) error {
 		if op == nil {
 			return r.dialect.changed(change(ctx, tx))
 		}
@@ -107,10 +127,18 @@ func (r *Resource) Apply(ctx context.Context, s fence.Stamp, change func(ctx con
 	})
 }
 
-// Claim implements [fence.FencedResource]: a transaction that does nothing but admit
-// the stamp (t, 0).
+// Claim implements [fence.FencedResource]: a transaction that does nothing but raise
+// the mark to (t, 0).
 func (r *Resource) Claim(ctx context.Context, t fence.Token) error {
-	err := r.transact(ctx, t.At(0), func(*sql.Tx) error { return nil })
+	s := t.At(0)
+	if r.anyOrder && r.presentable(s) == nil {
+		// A repeated claim must not wait for the hold's own transactions. The mark was
+		// raised once they of all older ones had ended, so to see it is enough.
+		if mark, err := r.read(ctx, r.db, "mark", t.Lock()); err == nil && mark.Token() == t {
+			return nil
+		}
+	}
+	err := r.transact(ctx, s, r.takeOver, func(*sql.Tx) error { return nil })
 	if errors.Is(err, fence.ErrReplayed) {
 		return nil // claimed before, or written already: the mark is where it must be
 	}
@@ -127,7 +155,7 @@ func (r *Resource) Mark(ctx context.Context, lock string) (fence.Stamp, error) {
 	if r.lock != "" && lock != r.lock {
 		return fence.Stamp{}, &fence.RefusedError{Lock: r.lock, Reason: fence.ErrWrongLock}
 	}
-	return r.read(ctx, r.db, lock)
+	return r.read(ctx, r.db, "mark", lock)
 }
 
 // Commit commits a transaction in which [Resource.Admit] was called and names the
@@ -141,26 +169,4 @@ func (r *Resource) Commit(ctx context.Context, tx *sql.Tx) error {
 		return fmt.Errorf("sqlfence: rolled back: %w", err)
 	}
 	return r.dialect.sent("commit", tx.Commit())
-}
-
-func (r *Resource) transact(ctx context.Context, s fence.Stamp, work func(*sql.Tx) error) error {
-	if err := r.presentable(s); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("sqlfence: nothing was sent: %w", err)
-	}
-	tx, err := r.db.BeginTx(ctx, &sql.TxOptions{Isolation: r.isolation})
-	if err != nil {
-		return r.dialect.failed(ctx, "begin", err)
-	}
-	// Does nothing after Commit. Deferred, so that it also runs when work panics.
-	defer func() { _ = tx.Rollback() }()
-	if err := r.Admit(ctx, tx, s); err != nil {
-		return err
-	}
-	if err := work(tx); err != nil {
-		return err
-	}
-	return r.Commit(ctx, tx)
 }

@@ -46,7 +46,7 @@ func TestFirstStamp(t *testing.T) {
 	if err := f.resource(t, nil).Claim(t.Context(), stamp(t).Token()); err != nil {
 		t.Fatal(err)
 	}
-	f.did(t, "BEGIN", "UPDATE", "INSERT", "COMMIT")
+	f.did(t, "BEGIN", "SELECT", "UPDATE", "INSERT", "COMMIT")
 }
 
 // Neither raised nor refused: the row comes and goes. It is tried twice, then handed to

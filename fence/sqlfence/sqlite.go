@@ -20,6 +20,7 @@ var sqlite = dialect{
 	// SQLite is always serializable. Asking for it changes nothing in most drivers; in
 	// ncruces it makes the transaction IMMEDIATE, which is what we want.
 	levels: []sql.IsolationLevel{sql.LevelSerializable},
+	shared: []sql.IsolationLevel{sql.LevelSerializable},
 
 	contended: func(err error) bool {
 		const busy, locked = 5, 6
@@ -33,6 +34,8 @@ var sqlite = dialect{
 		return mentions(err, "no such table", "no such column", "has no column named",
 			"on conflict clause does not match", "unknown database", "cannot modify")
 	},
+
+	duplicateKey: func(error) bool { return false }, // there is one writer at a time
 
 	commitRefused: func(err error) bool {
 		if mentions(err, "no transaction is active") {

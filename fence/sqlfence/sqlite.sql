@@ -52,11 +52,25 @@ INSERT INTO fence_marks (lock_name, owner, epoch, revision, sequence)
 VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT (lock_name) DO NOTHING
 
+-- For stamps of one hold in any order. Nothing need be locked: there is one writer at a
+-- time, and one that has read an older file than it would write to fails.
+-- name: shared mark
+SELECT lock_name, owner, epoch, revision, sequence
+  FROM fence_marks
+ WHERE lock_name = ?1
+
 -- To explain a refusal, never to decide.
 -- name: mark
 SELECT lock_name, owner, epoch, revision, sequence
   FROM fence_marks
  WHERE lock_name = ?1
+
+-- Sets the mark if it is the one that was named: owner ?6, epoch ?7, revision ?8, sequence ?9.
+-- name: rebase
+UPDATE fence_marks
+   SET owner = ?2, epoch = ?3, revision = ?4, sequence = ?5, accepted_at = CURRENT_TIMESTAMP
+ WHERE lock_name = ?1
+   AND (owner, epoch, revision, sequence) = (?6, ?7, ?8, ?9)
 
 -- name: operation
 SELECT lock_name, owner, epoch, revision, sequence, result
@@ -85,6 +99,11 @@ fence_lock = ?1, fence_owner = ?2, fence_epoch = ?3, fence_revision = ?4, fence_
   OR (fence_lock = ?1
       AND ((fence_epoch, fence_revision) < (?3, ?4)
            OR (fence_epoch, fence_revision, fence_owner) = (?3, ?4, ?2) AND fence_sequence < ?5)))
+
+-- The row has exactly this mark; a revision of 0 stands for none.
+-- name: row is
+((COALESCE(fence_revision, 0) = 0 AND ?4 = 0)
+  OR (fence_lock, fence_owner, fence_epoch, fence_revision, fence_sequence) = (?1, ?2, ?3, ?4, ?5))
 
 -- name: row key
 row_key = ?1

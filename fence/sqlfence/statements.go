@@ -28,14 +28,71 @@ func parse(text string, names ...string) statements {
 	return parts
 }
 
-var parameter = regexp.MustCompile(`([$?])(\d+)`)
+// statement is one of them as a driver takes it.
+type statement struct {
+	text string
+	// order says which value goes to which place, counted from 1, in a dialect whose
+	// parameters have no numbers. In the others it is nil: the text says so itself.
+	order []int
+}
 
-// from renumbers the parameters of a statement so that its first one is n.
-func from(n int, statement string) string {
-	return parameter.ReplaceAllStringFunc(statement, func(p string) string {
-		i, _ := strconv.Atoi(p[1:])
-		return p[:1] + strconv.Itoa(i+n-1)
+func (s statement) args(values ...any) []any {
+	if s.order == nil {
+		return values
+	}
+	placed := make([]any, len(s.order))
+	for i, n := range s.order {
+		placed[i] = values[n-1]
+	}
+	return placed
+}
+
+// statement makes one of its text.
+func (d *dialect) statement(text string) statement {
+	if !d.positional {
+		return statement{text: text}
+	}
+	s := statement{order: []int{}}
+	s.text = parameters(text, func(b []byte, _ byte, n int) []byte {
+		s.order = append(s.order, n)
+		return append(b, '?')
 	})
+	return s
+}
+
+// statements makes all of the dialect's, with the caller's names in.
+func (d *dialect) statements(names ...string) map[string]statement {
+	all := map[string]statement{}
+	for name, text := range parse(d.text, names...) {
+		all[name] = d.statement(text)
+	}
+	return all
+}
+
+// renumber lets the parameters of a statement begin with n.
+func renumber(n int, text string) string {
+	return parameters(text, func(b []byte, sign byte, i int) []byte {
+		return strconv.AppendInt(append(b, sign), int64(i+n-1), 10)
+	})
+}
+
+// parameters replaces $1 and ?1. By hand, because the in-row form does it for each write.
+func parameters(text string, replace func(b []byte, sign byte, n int) []byte) string {
+	b := make([]byte, 0, len(text)+16)
+	for i := 0; i < len(text); i++ {
+		end := i + 1
+		for end < len(text) && text[end] >= '0' && text[end] <= '9' {
+			end++
+		}
+		if sign := text[i]; end == i+1 || sign != '$' && sign != '?' {
+			b = append(b, sign)
+			continue
+		}
+		n, _ := strconv.Atoi(text[i+1 : end])
+		b = replace(b, text[i], n)
+		i = end - 1
+	}
+	return string(b)
 }
 
 // maxIdentifier is what PostgreSQL keeps of a name; it silently cuts off the rest.

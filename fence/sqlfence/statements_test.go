@@ -9,28 +9,37 @@ import (
 
 // The names that Go code asks for. Every dialect has all of them.
 var names = []string{
-	"create marks", "create operations", "probe", "advance", "first", "mark",
-	"operation", "record operation", "row columns", "row set", "row where", "row key", "row mark",
+	"create marks", "create operations", "probe", "advance", "mark", "shared mark", "rebase",
+	"operation", "record operation", "row columns", "row set", "row where", "row is", "row key", "row mark",
+}
+
+// Those that are a dialect's own.
+var more = map[Dialect][]string{
+	Postgres: {"first", "create share", "probe share", "exclude"},
+	SQLite:   {"first"},
+	MySQL:    {"seed"},
 }
 
 func TestStatementsOfEveryDialect(t *testing.T) {
 	for name, d := range dialects {
 		t.Run(string(name), func(t *testing.T) {
 			stmts := parse(d.text)
-			for _, name := range names {
+			wanted := slices.Concat(names, more[name])
+			for _, name := range wanted {
 				if stmts[name] == "" {
 					t.Errorf("no statement %q", name)
 				}
 			}
-			if len(stmts) != len(names) {
-				t.Errorf("%d statements, want %d", len(stmts), len(names))
+			if len(stmts) != len(wanted) {
+				t.Errorf("%d statements, want %d", len(stmts), len(wanted))
 			}
 			for name, s := range stmts {
 				if strings.Contains(s, "--") || strings.HasSuffix(s, ";") {
 					t.Errorf("%s has a comment or a semicolon at its end:\n%s", name, s)
 				}
 			}
-			if len(d.levels) == 0 || d.contended == nil || d.wrongTable == nil || d.commitRefused == nil {
+			if len(d.levels) == 0 || len(d.shared) == 0 || d.contended == nil || d.wrongTable == nil ||
+				d.duplicateKey == nil || d.commitRefused == nil {
 				t.Error("the dialect is incomplete")
 			}
 		})
@@ -61,16 +70,16 @@ func TestNamesAreReplaced(t *testing.T) {
 	}
 }
 
-func TestFrom(t *testing.T) {
+func TestRenumber(t *testing.T) {
 	for _, c := range [][2]string{
 		{"a = $1, b = $2 AND $1 > 0", "a = $11, b = $12 AND $11 > 0"},
 		{"a = ?1, b = ?5", "a = ?11, b = ?15"},
 	} {
-		if got := from(11, c[0]); got != c[1] {
-			t.Errorf("from(11, %q) = %q, want %q", c[0], got, c[1])
+		if got := renumber(11, c[0]); got != c[1] {
+			t.Errorf("renumber(11, %q) = %q, want %q", c[0], got, c[1])
 		}
-		if got := from(1, c[0]); got != c[0] {
-			t.Errorf("from(1, %q) = %q", c[0], got)
+		if got := renumber(1, c[0]); got != c[0] {
+			t.Errorf("renumber(1, %q) = %q", c[0], got)
 		}
 	}
 }

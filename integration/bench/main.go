@@ -16,6 +16,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -26,6 +27,7 @@ import (
 	"go.etcd.io/etcd/api/v3/version"
 	"go.etcd.io/etcd/server/v3/etcdmain"
 
+	"github.com/etcdfence/etcdfence/integration/mariatest"
 	"github.com/etcdfence/etcdfence/integration/pgtest"
 )
 
@@ -50,6 +52,9 @@ var groups = []group{
 	{[]string{"stamp_ns", "stamp_allocs"}, stamp},
 	{[]string{"memory_apply_ns"}, memoryApply},
 	{[]string{"postgres_inrow_vs_update", "postgres_admit_vs_transaction"}, postgres},
+	{[]string{"mariadb_inrow_vs_update"}, mariadb},
+	{[]string{"sqlite_inrow_vs_update", "sqlite_admit_vs_transaction"}, sqlite},
+	{[]string{"postgres_16_writers_any_order_vs_transaction", "mariadb_16_writers_any_order_vs_transaction"}, writers},
 	{[]string{"holds_10000_goroutines"}, holds},
 }
 
@@ -83,7 +88,7 @@ func measure() (code int) {
 			code = 1
 		}
 	}
-	if err := pgtest.Close(); err != nil {
+	if err := errors.Join(pgtest.Close(), mariatest.Close()); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		code = 1
 	}

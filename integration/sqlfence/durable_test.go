@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/etcdfence/etcdfence/fence"
+	"github.com/etcdfence/etcdfence/integration/mariatest"
 	"github.com/etcdfence/etcdfence/integration/pgtest"
 )
 
@@ -25,9 +26,19 @@ func TestMarkSurvivesReopen(t *testing.T) {
 // The server is killed while writers are at work. Every stamp that was reported as
 // accepted is in the journal, the mark is the last line of it, and nothing older passes.
 func TestMarkSurvivesKill(t *testing.T) {
-	server := pgtest.Start(t)
-	st := stores[0]
-	st.dsn = func(t *testing.T) string { return server.Database(t) }
+	t.Run("postgres", func(t *testing.T) { killed(t, stores[0], pgtest.Start(t), "") })
+	t.Run("mariadb", func(t *testing.T) { killed(t, stores[2], mariatest.Start(t), "?interpolateParams=true") })
+}
+
+// mortal is a server of either kind.
+type mortal interface {
+	Database(t testing.TB) string
+	Kill(t testing.TB)
+	Restart(t testing.TB)
+}
+
+func killed(t *testing.T, st store, server mortal, parameters string) {
+	st.dsn = func(t *testing.T) string { return server.Database(t) + parameters }
 	s := newSite(t, st)
 
 	var mu sync.Mutex

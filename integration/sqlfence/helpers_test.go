@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,7 +35,7 @@ func (s *site) set(stamp fence.Stamp, value int64) func(context.Context, *sql.Tx
 			return err
 		}
 		t := stamp.Token()
-		_, err := tx.ExecContext(ctx, s.sql("INSERT INTO journal (lock, revision, sequence) VALUES ($1, $2, $3)"),
+		_, err := tx.ExecContext(ctx, s.sql("INSERT INTO journal (guard, revision, sequence) VALUES ($1, $2, $3)"),
 			t.Lock(), t.Revision(), stamp.Sequence())
 		return err
 	}
@@ -109,4 +110,17 @@ func eventually(t *testing.T, what string, yes func() bool) {
 			t.Fatalf("it never came true that %s", what)
 		}
 	}
+}
+
+// execAll runs statements that are separated by semicolons.
+func execAll(ctx context.Context, db *sql.DB, statements string) error {
+	for statement := range strings.SplitSeq(statements, ";") {
+		if strings.TrimSpace(statement) == "" {
+			continue
+		}
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
 }

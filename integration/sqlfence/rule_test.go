@@ -13,8 +13,12 @@ import (
 
 // The shortest proof that the strict comparison in postgres.sql is what refuses. Take it
 // away and this fails.
-func TestPostgresRefusesOlder(t *testing.T) {
-	s := newSite(t, stores[0])
+func TestPostgresRefusesOlder(t *testing.T) { refusesOlder(t, newSite(t, stores[0])) }
+
+// The same for mysql.sql.
+func TestMariaDBRefusesOlder(t *testing.T) { refusesOlder(t, newSite(t, stores[2])) }
+
+func refusesOlder(t *testing.T, s *site) {
 	s.mustWrite(t, token(t, 2).At(1))
 	err := s.write(t.Context(), s.marks, token(t, 1).At(1))
 	wantRefused(t, err, fence.ErrStale, token(t, 1).At(1), token(t, 2).At(1))

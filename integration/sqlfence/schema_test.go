@@ -77,7 +77,7 @@ func TestMissingTable(t *testing.T) {
 // A table of the same name that is something else is not touched, and never passes.
 func TestWrongTable(t *testing.T) {
 	cases := map[string]string{
-		"other columns":  "CREATE TABLE wrong (lock text)",
+		"other columns":  "CREATE TABLE wrong (other text)",
 		"no primary key": "CREATE TABLE wrong (lock_name text, owner text, epoch bigint, revision bigint, sequence bigint, accepted_at text)",
 	}
 	onAllStores(t, func(t *testing.T, s *site) {
