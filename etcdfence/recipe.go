@@ -158,7 +158,8 @@ func (t *createTxn) Commit() (*clientv3.TxnResponse, error) {
 var errLeftover = errors.New("etcdfence: the key was left over from an earlier request")
 
 // refusedByServer reports whether err is an answer by which etcd says that it did
-// not carry out a write.
+// not carry out a write. ResourceExhausted is none: etcd answers "no space" to a
+// transaction that it has applied (quotaApplierV3).
 func refusedByServer(err error) bool {
 	var answer rpctypes.EtcdError
 	if !errors.As(err, &answer) {
@@ -166,7 +167,7 @@ func refusedByServer(err error) bool {
 	}
 	switch answer.Code() {
 	case codes.NotFound, codes.PermissionDenied, codes.Unauthenticated, codes.InvalidArgument,
-		codes.FailedPrecondition, codes.ResourceExhausted, codes.OutOfRange:
+		codes.FailedPrecondition, codes.OutOfRange:
 		return true
 	}
 	return false

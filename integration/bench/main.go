@@ -55,6 +55,8 @@ var groups = []group{
 	{[]string{"mariadb_inrow_vs_update"}, mariadb},
 	{[]string{"sqlite_inrow_vs_update", "sqlite_admit_vs_transaction"}, sqlite},
 	{[]string{"postgres_16_writers_any_order_vs_transaction", "mariadb_16_writers_any_order_vs_transaction"}, writers},
+	{[]string{"etcdkv_with_lock_key_vs_put"}, etcdKV},
+	{[]string{"nats_cached_revision_vs_put"}, natsKV},
 	{[]string{"holds_10000_goroutines"}, holds},
 }
 
