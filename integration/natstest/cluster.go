@@ -76,7 +76,7 @@ func (c *Cluster) Bucket(t testing.TB, js jetstream.JetStream, name string) jets
 }
 
 // StopLeader stops the member that leads the bucket's stream and returns a function that
-// starts it again.
+// starts it again. It returns when another member leads.
 func (c *Cluster) StopLeader(t testing.TB, bucket string) (restart func()) {
 	t.Helper()
 	for i, m := range c.members {
@@ -86,6 +86,7 @@ func (c *Cluster) StopLeader(t testing.TB, bucket string) (restart func()) {
 		port := m.Addr().(*net.TCPAddr).Port
 		m.Shutdown()
 		m.WaitForShutdown()
+		c.until(t, "another leader", func() bool { return c.leads(bucket, i) })
 		return func() {
 			c.options[i].Port = port
 			again, err := run(c.options[i])
@@ -97,6 +98,16 @@ func (c *Cluster) StopLeader(t testing.TB, bucket string) (restart func()) {
 	}
 	t.Fatalf("natstest: no member leads the bucket %q", bucket)
 	return nil
+}
+
+// leads reports whether a member other than the one left out leads the bucket's stream.
+func (c *Cluster) leads(bucket string, without int) bool {
+	for i, m := range c.members {
+		if i != without && m.JetStreamIsStreamLeader(server.DEFAULT_GLOBAL_ACCOUNT, "KV_"+bucket) {
+			return true
+		}
+	}
+	return false
 }
 
 // ConnectTo returns a connection to one member only, for as long as it lives.

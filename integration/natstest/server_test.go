@@ -20,7 +20,9 @@ func TestMain(m *testing.M) {
 func keeps(t *testing.T, kv jetstream.KeyValue, want string) {
 	t.Helper()
 	var err error
-	for attempt := 0; attempt < 100; attempt++ {
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for late := time.Now().Add(20 * time.Second); time.Now().Before(late); <-again.C {
 		var e jetstream.KeyValueEntry
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond) // until it is connected again
 		e, err = kv.Get(ctx, "k")
