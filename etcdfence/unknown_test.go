@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/etcdfence/etcdfence/etcdfence"
@@ -32,6 +33,22 @@ func TestT6LostAcquireReply(t *testing.T) {
 	}
 	release(t, next)
 	release(t, lock(t, a, "foo"))
+}
+
+// etcd answers "no space" to a transaction that it has applied: the quota is looked at
+// after the log. So the key may be there, and must not stay for as long as the lease.
+func TestNoSpaceForAKeyThatWasMade(t *testing.T) {
+	server := start(t)
+	client, faults := faulty(t, server)
+	a := adapter(t, client, &etcdfence.Options{TTL: time.Minute})
+	lost := with(createsUnder("foo/"), etcdtest.LoseReply, 1)
+	lost.Err = rpctypes.ErrNoSpace
+	faults.Add(lost)
+
+	_, err := a.Lock(within(t, 10*time.Second), "foo")
+	mustBe(t, err, etcdfence.ErrUnknownOutcome, rpctypes.ErrNoSpace)
+	release(t, lock(t, adapter(t, server.NewClient(t), nil), "foo"))
+	server.WaitEmpty(t, "foo/")
 }
 
 // T6: TryLock finds the lock held, and then its own key cannot be removed. Until it
