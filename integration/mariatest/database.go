@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/go-sql-driver/mysql" // the driver "mysql"
+
+	"github.com/etcdfence/etcdfence/integration/internal/private"
 )
 
 // The driver prints broken connections to stderr, and here they are broken on purpose.
@@ -18,7 +20,7 @@ var databases atomic.Int64
 // DSN returns how go-sql-driver/mysql connects to a database of the server, without
 // parameters: put them behind it with "?".
 func (s *Server) DSN(database string) string {
-	return fmt.Sprintf("root@unix(%s)/%s", s.socket(), database)
+	return fmt.Sprintf("root@unix(%s)/%s", socket(s.Dir()), database)
 }
 
 // Database creates an empty database for one test and returns its DSN. It is dropped when
@@ -31,7 +33,7 @@ func (s *Server) Database(t testing.TB) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if s.running == nil {
+		if !s.Running() {
 			return
 		}
 		if err := s.admin("DROP DATABASE " + name); err != nil {
@@ -42,7 +44,7 @@ func (s *Server) Database(t testing.TB) string {
 }
 
 func (s *Server) admin(statement string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), private.Patience)
 	defer cancel()
 	db, err := sql.Open("mysql", s.DSN(""))
 	if err != nil {

@@ -2,49 +2,35 @@ package natstest
 
 import (
 	"bufio"
-	"bytes"
 	"io"
 	"net"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/etcdfence/etcdfence/integration/internal/relay"
 )
 
 // Proxy stands between a client and a server and can lose the answer to a write: the
 // stream has stored it, and the client's connection breaks. It reads just enough of the
 // protocol to know such an answer.
-type Proxy struct {
-	server   string // host:port
-	listener net.Listener
-	work     sync.WaitGroup
-
-	mu     sync.Mutex
-	armed  int // how many answers are to be lost
-	lost   int // how many were
-	open   map[net.Conn]bool
-	closed bool
-}
+type Proxy struct{ relay *relay.Relay }
 
 // NewProxy starts a proxy to the server with the given URL, on a free loopback port, and
 // ends it with the test t.
 func NewProxy(t testing.TB, serverURL string) *Proxy {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &Proxy{server: strings.TrimPrefix(serverURL, "nats://"), listener: listener, open: map[net.Conn]bool{}}
-	p.work.Go(p.accept)
-	t.Cleanup(p.close)
-	return p
+	dial := func() (net.Conn, error) { return net.Dial("tcp", strings.TrimPrefix(serverURL, "nats://")) }
+	return &Proxy{relay.New(t, dial, func(r *relay.Relay) (requests, answers relay.Copy) {
+		return relay.Whole, func(client io.Writer, server io.Reader) error { return copyAnswers(r, client, server) }
+	})}
 }
 
 // URL returns the proxy's address as [nats.Connect] takes it.
-func (p *Proxy) URL() string { return "nats://" + p.listener.Addr().String() }
+func (p *Proxy) URL() string { return "nats://" + p.relay.Addr() }
 
 // Connect is the server's, but through the proxy.
 func (p *Proxy) Connect(t testing.TB, opts ...nats.Option) *nats.Conn {
@@ -64,81 +50,15 @@ func (p *Proxy) JetStream(t testing.TB, opts ...nats.Option) jetstream.JetStream
 
 // Lose loses the answers to the next n writes that are stored, by closing the connection
 // in place of each.
-func (p *Proxy) Lose(n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.armed = n
-}
+func (p *Proxy) Lose(n int) { p.relay.Lose(n, stored) }
 
 // Lost returns how many answers were lost so far.
-func (p *Proxy) Lost() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.lost
-}
+func (p *Proxy) Lost() int { return p.relay.Lost() }
 
-func (p *Proxy) close() {
-	p.listener.Close()
-	p.mu.Lock()
-	p.closed = true
-	for conn := range p.open {
-		conn.Close()
-	}
-	p.mu.Unlock()
-	p.work.Wait()
-}
-
-func (p *Proxy) accept() {
-	for {
-		client, err := p.listener.Accept()
-		if err != nil {
-			return
-		}
-		server, err := net.Dial("tcp", p.server)
-		if err != nil {
-			client.Close() // as a server that is down would
-			continue
-		}
-		if !p.keep(client, server) {
-			return
-		}
-		p.work.Go(func() {
-			_, _ = io.Copy(server, client)
-			p.drop(client, server)
-		})
-		p.work.Go(func() {
-			_ = p.answers(client, server)
-			p.drop(client, server)
-		})
-	}
-}
-
-func (p *Proxy) keep(conns ...net.Conn) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, conn := range conns {
-		if p.closed {
-			conn.Close()
-		} else {
-			p.open[conn] = true
-		}
-	}
-	return !p.closed
-}
-
-func (p *Proxy) drop(conns ...net.Conn) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, conn := range conns {
-		conn.Close()
-		delete(p.open, conn)
-	}
-}
-
-// answers copies what the server sends, line by line. A line that begins with MSG or HMSG
-// ends in the length of the message that follows it. It returns instead of passing on the
-// answer to a write that is to be lost.
-func (p *Proxy) answers(client io.Writer, server io.Reader) error {
+// copyAnswers copies what the server sends, line by line. A line that begins with MSG or
+// HMSG ends in the length of the message that follows it. It returns instead of passing on
+// the answer to a write that is to be lost.
+func copyAnswers(r *relay.Relay, client io.Writer, server io.Reader) error {
 	in := bufio.NewReader(server)
 	for {
 		out, err := in.ReadBytes('\n')
@@ -154,7 +74,7 @@ func (p *Proxy) answers(client io.Writer, server io.Reader) error {
 			if _, err := io.ReadFull(in, body); err != nil {
 				return err
 			}
-			if stored(body) && p.lose() {
+			if r.Losing(string(body)) {
 				return nil
 			}
 			out = append(out, body...)
@@ -166,17 +86,6 @@ func (p *Proxy) answers(client io.Writer, server io.Reader) error {
 }
 
 // stored reports whether a message is the answer to a write that a stream has stored.
-func stored(body []byte) bool {
-	return bytes.HasPrefix(body, []byte(`{"stream":`)) && bytes.Contains(body, []byte(`"seq":`))
-}
-
-func (p *Proxy) lose() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.armed == 0 {
-		return false
-	}
-	p.armed--
-	p.lost++
-	return true
+func stored(body string) bool {
+	return strings.HasPrefix(body, `{"stream":`) && strings.Contains(body, `"seq":`)
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/etcdfence/etcdfence/integration/internal/private"
 )
 
 var databases atomic.Int64
@@ -16,7 +18,7 @@ var databases atomic.Int64
 // DSN returns how to connect to a database of the server, in the form that pgx, lib/pq
 // and psql take.
 func (s *Server) DSN(database string) string {
-	return fmt.Sprintf("host=%s port=%s user=postgres dbname=%s sslmode=disable", s.root, port, database)
+	return fmt.Sprintf("host=%s port=%s user=postgres dbname=%s sslmode=disable", s.Dir(), port, database)
 }
 
 // Database creates an empty database for one test and returns its DSN. It is dropped,
@@ -34,7 +36,7 @@ func (s *Server) Database(t testing.TB) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if s.running == nil {
+		if !s.Running() {
 			return
 		}
 		if err := s.admin("DROP DATABASE " + name + " WITH (FORCE)"); err != nil {
@@ -45,7 +47,7 @@ func (s *Server) Database(t testing.TB) string {
 }
 
 func (s *Server) admin(statement string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), private.Patience)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, s.DSN("postgres"))
 	if err != nil {

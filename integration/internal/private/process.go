@@ -1,20 +1,17 @@
-package mariatest
+package private
 
 import (
 	"bufio"
 	"fmt"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
 )
 
-// ready is what the server logs once it accepts connections: an event to wait for
-// instead of knocking again and again..
-const ready = "ready for connections"
-
-// process is one run of the mariadbd program.
+// process is one run of a program.
 type process struct {
 	cmd   *exec.Cmd
 	ready chan struct{} // closed when it accepts connections
@@ -25,8 +22,9 @@ type process struct {
 	log []string // the last lines
 }
 
-// start runs the command and returns at once.
-func start(cmd *exec.Cmd) *process {
+// run starts the command and returns at once. The process is ready when its log says the
+// given words: an event to wait for instead of knocking again and again.
+func run(cmd *exec.Cmd, ready string) *process {
 	p := &process{cmd: cmd, ready: make(chan struct{}), done: make(chan struct{})}
 	started := make(chan struct{})
 	go func() {
@@ -35,24 +33,26 @@ func start(cmd *exec.Cmd) *process {
 		// outlive a test binary that is killed. So this thread must live as long as it.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		log, err := cmd.StderrPipe()
-		if err == nil {
-			err = cmd.Start()
-		}
+		in, out := io.Pipe()
+		cmd.Stdout, cmd.Stderr = out, out // one log, whichever of the two the program uses
+		err := cmd.Start()
 		p.err = err
 		close(started)
 		if err != nil {
 			return
 		}
-		p.follow(log)
-		p.err = cmd.Wait()
+		var reading sync.WaitGroup
+		reading.Go(func() { p.follow(in, ready) })
+		p.err = cmd.Wait() // also until all children have closed the log
+		_ = out.Close()
+		reading.Wait()
 	}()
 	<-started
 	return p
 }
 
-// follow reads the log until the server has closed it.
-func (p *process) follow(log io.Reader) {
+// follow reads the log to its end.
+func (p *process) follow(log io.Reader, ready string) {
 	once := sync.OnceFunc(func() { close(p.ready) })
 	lines := bufio.NewScanner(log)
 	for lines.Scan() {
@@ -72,5 +72,5 @@ func (p *process) follow(log io.Reader) {
 func (p *process) failure() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return fmt.Errorf("mariadbd ended: %v\n%s", p.err, strings.Join(p.log, "\n"))
+	return fmt.Errorf("%s ended: %v\n%s", filepath.Base(p.cmd.Path), p.err, strings.Join(p.log, "\n"))
 }

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package mariatest
+package private
 
 import "syscall"
 
