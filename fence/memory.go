@@ -147,6 +147,11 @@ func (m *Memory) enter(ctx context.Context) error {
 	select {
 	case m.turn <- struct{}{}:
 		return nil
+	default: // somebody is inside
+	}
+	select {
+	case m.turn <- struct{}{}:
+		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
