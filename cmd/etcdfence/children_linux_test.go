@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/etcdfence/etcdfence/etcdfence/etcdtest"
 )
 
 // child is a process of somebody else's, held by a descriptor that becomes readable
@@ -68,4 +70,20 @@ func TestWorkersDieWithTheirDirector(t *testing.T) {
 	for _, w := range workers {
 		w.await(t)
 	}
+}
+
+// A program that is killed cannot release the lock, nor tell its command; but the command
+// does not go on without it.
+func TestCommandDiesWithTheProgram(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	p := start(t, "run", "--endpoints", server.Endpoint(), "job", "--", "sh", "-c", stubborn)
+	p.until("ready")
+	children := p.children()
+	if len(children) != 1 {
+		t.Fatalf("%d children, want 1", len(children))
+	}
+	p.signal(syscall.SIGKILL)
+	_ = p.cmd.Wait()
+	children[0].await(t)
 }

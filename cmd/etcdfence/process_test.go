@@ -80,6 +80,18 @@ func (p *program) signal(s syscall.Signal) {
 // ends checks how the program ends, within a time, and that it leaves nothing.
 func (p *program) ends(code int, within time.Duration, message string) {
 	p.t.Helper()
+	if said := p.end(code, within); len(said) != 1 || !strings.Contains(said[0], message) {
+		p.t.Errorf("stderr is %q, want one line with %q", said, message)
+	}
+	if err := leftovers(p.work); err != nil {
+		p.t.Error(err)
+	}
+}
+
+// end waits until the program has ended, and everybody who has its standard output, and
+// returns the lines of its stderr.
+func (p *program) end(code int, within time.Duration) []string {
+	p.t.Helper()
 	late := time.AfterFunc(within, func() { _ = p.cmd.Process.Kill() })
 	defer late.Stop()
 	for p.lines.Scan() {
@@ -91,11 +103,8 @@ func (p *program) ends(code int, within time.Duration, message string) {
 	if got := p.cmd.ProcessState.ExitCode(); got != code {
 		p.t.Errorf("exit code %d, want %d", got, code)
 	}
-	said := splitLines(p.stderr.String())
-	if len(said) != 1 || !strings.Contains(said[0], message) {
-		p.t.Errorf("stderr is %q, want one line with %q", said, message)
+	if p.stderr.Len() == 0 {
+		return nil
 	}
-	if err := leftovers(p.work); err != nil {
-		p.t.Error(err)
-	}
+	return splitLines(p.stderr.String())
 }

@@ -18,8 +18,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	verb, err := root.ExecuteContextC(context.Background())
-	if err != nil {
-		fmt.Fprintf(stderr, "%s: %s\n", verb.CommandPath(), cli.OneLine(err))
+	if text := cli.Message(err); text != "" {
+		fmt.Fprintf(stderr, "%s: %s\n", verb.CommandPath(), text)
 	}
 	return cli.Code(err)
 }
@@ -47,7 +47,7 @@ refuse a write with an old one. Start with the demonstration, which needs nothin
 		return cli.Unusablef("%w (see %s --help)", err, cmd.CommandPath())
 	})
 	root.SuggestionsMinimumDistance = 2 // letters that a verb may be misspelt by
-	root.AddCommand(newDemo(), newDemoWorker())
+	root.AddCommand(newDemo(), newDemoWorker(), newRun(), newStatus())
 	return root
 }
 

@@ -18,6 +18,33 @@ const (
 // ErrInterrupted is returned when a signal has ended a verb. There is nothing to do.
 var ErrInterrupted = errors.New("interrupted")
 
+// ExitError ends the program with a code of its own. Without an Err nothing is printed:
+// somebody else has said what there is to say.
+type ExitError struct {
+	ExitCode int
+	Err      error
+}
+
+// Error is the text of Err.
+func (e *ExitError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("exit code %d", e.ExitCode)
+	}
+	return e.Err.Error()
+}
+
+// Unwrap returns Err.
+func (e *ExitError) Unwrap() error { return e.Err }
+
+// Message is what to print about err on one line; empty for nothing.
+func Message(err error) string {
+	var exit *ExitError
+	if err == nil || errors.As(err, &exit) && exit.Err == nil {
+		return ""
+	}
+	return OneLine(err)
+}
+
 // unusable marks an error that came before anything was done.
 type unusable struct{ error }
 
@@ -37,9 +64,12 @@ func Unusablef(format string, args ...any) error { return AsUnusable(fmt.Errorf(
 // Code is the exit code for what a verb returned.
 func Code(err error) int {
 	var u unusable
+	var exit *ExitError
 	switch {
 	case err == nil:
 		return OK
+	case errors.As(err, &exit):
+		return exit.ExitCode
 	case errors.Is(err, ErrInterrupted):
 		return Interrupted
 	case errors.As(err, &u):
@@ -48,5 +78,8 @@ func Code(err error) int {
 	return Failed
 }
 
-// OneLine is the text of an error on one line, whatever a driver has put into it.
-func OneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+// OneLine is the text of an error on one line, whatever a driver has put into it. That it
+// comes from this library the program's name says already.
+func OneLine(err error) string {
+	return strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "etcdfence: ")
+}

@@ -91,6 +91,9 @@ func (f *Flags) Spec() (*clientv3.ConfigSpec, bool, error) {
 	return spec, len(f.endpoints) > 0, nil
 }
 
+// CommandTimeout is how long to wait for an answer.
+func (f *Flags) CommandTimeout() time.Duration { return f.commandTimeout }
+
 // credentials splits name:password only if there is no password apart, as etcdctl
 // does. It never asks on the terminal.
 func credentials(user, password string) (*clientv3.AuthConfig, error) {

@@ -1,0 +1,34 @@
+package runner
+
+import (
+	"os"
+	"strconv"
+
+	"github.com/etcdfence/etcdfence/etcdfence"
+)
+
+// What the command finds in its environment.
+const (
+	EnvToken    = "ETCDFENCE_TOKEN"    // the token's text form, for fence.Token.UnmarshalText
+	EnvStamp    = "ETCDFENCE_STAMP"    // a stamp with the sequence 1, for a command that writes once
+	EnvLock     = "ETCDFENCE_LOCK"     // the lock's name, as it was given
+	EnvEpoch    = "ETCDFENCE_EPOCH"    // decimal
+	EnvRevision = "ETCDFENCE_REVISION" // decimal, up to 2^63-1
+	EnvOwner    = "ETCDFENCE_OWNER"    // lease id and label
+)
+
+func environment(hold *etcdfence.Hold) []string {
+	token, stamp := hold.Token(), hold.Stamp()
+	text, err1 := token.MarshalText()
+	one, err2 := stamp.MarshalText()
+	if err1 != nil || err2 != nil { // only a zero token has no text
+		panic("a hold without a token")
+	}
+	return append(os.Environ(),
+		EnvToken+"="+string(text),
+		EnvStamp+"="+string(one),
+		EnvLock+"="+token.Lock(),
+		EnvEpoch+"="+strconv.FormatInt(token.Epoch(), 10),
+		EnvRevision+"="+strconv.FormatInt(token.Revision(), 10),
+		EnvOwner+"="+token.Owner())
+}
