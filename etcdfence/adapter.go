@@ -72,7 +72,7 @@ func New(client *clientv3.Client, opts *Options) (*Adapter, error) {
 // within one TTL); [ErrForeignKey]; [ErrBadName]; [ErrClosed]; the client's, such
 // as a missing permission.
 func (a *Adapter) Lock(ctx context.Context, name string) (*Hold, error) {
-	return a.acquire(ctx, name, false)
+	return a.acquire(ctx, name, a.set.owner, false)
 }
 
 // TryLock takes the named lock if nobody holds it or queues for it, and otherwise
@@ -80,10 +80,11 @@ func (a *Adapter) Lock(ctx context.Context, name string) (*Hold, error) {
 // again the error matches [ErrUnknownOutcome] as well, and the adapter goes on
 // removing it. Other errors are those of Lock.
 func (a *Adapter) TryLock(ctx context.Context, name string) (*Hold, error) {
-	return a.acquire(ctx, name, true)
+	return a.acquire(ctx, name, a.set.owner, true)
 }
 
-func (a *Adapter) acquire(ctx context.Context, name string, try bool) (*Hold, error) {
+// acquire takes the named lock with a key that has the given value.
+func (a *Adapter) acquire(ctx context.Context, name, value string, try bool) (*Hold, error) {
 	prefix, err := a.set.keyPrefix(name)
 	if err != nil {
 		return nil, err
@@ -109,7 +110,7 @@ func (a *Adapter) acquire(ctx context.Context, name string, try bool) (*Hold, er
 			leave()
 			return nil, fmt.Errorf("etcdfence: acquiring %q: %w", name, err)
 		}
-		h := newHold(ctx, l, name, prefix, leave)
+		h := newHold(ctx, l, name, prefix, value, leave)
 		if !l.join(h) {
 			continue // it died just now; live makes another
 		}
@@ -129,8 +130,8 @@ func (a *Adapter) acquire(ctx context.Context, name string, try bool) (*Hold, er
 	}
 }
 
-func newHold(ctx context.Context, l *lease, name, prefix string, leave func()) *Hold {
-	h := &Hold{a: l.a, lease: l, lock: name, prefix: prefix, key: prefix + "/" + l.hex, leave: leave,
+func newHold(ctx context.Context, l *lease, name, prefix, value string, leave func()) *Hold {
+	h := &Hold{a: l.a, lease: l, lock: name, prefix: prefix, key: prefix + "/" + l.hex, value: value, leave: leave,
 		settled: make(chan struct{})}
 	h.base, h.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	return h
@@ -279,14 +280,15 @@ func (a *Adapter) spawn(f func()) bool {
 	return true
 }
 
-// pause waits and reports whether the adapter is still open.
-func (a *Adapter) pause(d time.Duration) bool {
+// idle waits, unless ctx is done or the adapter closed before, and reports whether it did.
+func (a *Adapter) idle(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
 		return true
+	case <-ctx.Done():
 	case <-a.ctx.Done():
-		return false
 	}
+	return false
 }

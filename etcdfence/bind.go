@@ -163,18 +163,13 @@ func Do[T any](ctx context.Context, a *Adapter, lock string, resource fence.Fenc
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err := h.Release(ctx); err != nil && !errors.Is(err, ErrNotHeld) { // a loss has been logged
-			a.log.Warn("release after Do", zap.String("lock", lock), zap.Stringer("token", h.token), zap.NamedError("cause", err))
-		}
-	}()
+	defer h.releaseAfter(ctx, "Do")
 	w, err := Bind(ctx, h, resource)
 	if err != nil {
 		return err
 	}
-	fctx, cancel := context.WithCancelCause(fence.WithToken(ctx, h.token))
-	defer cancel(nil)
-	defer context.AfterFunc(h.Context(), func() { cancel(h.Err()) })()
+	fctx, stop := h.during(ctx)
+	defer stop()
 	err = f(fctx, w)
 	if err == nil {
 		return nil

@@ -51,6 +51,15 @@ var (
 	// long, not UTF-8 or has control characters. It matches [fence.ErrBadToken] too.
 	ErrBadName = fmt.Errorf("etcdfence: bad name (%w)", fence.ErrBadToken)
 
+	// ErrBadValue is returned when the value of a candidate or leader is longer than
+	// 1 MiB. Put what it says elsewhere, and proclaim where.
+	ErrBadValue = errors.New("etcdfence: the value is too long")
+
+	// ErrNoLeader is returned to onlookers while nobody leads the election. Look again
+	// later, or use Observe to hear of the next one. It matches
+	// [concurrency.ErrElectionNoLeader] too.
+	ErrNoLeader = fmt.Errorf("etcdfence: nobody leads (%w)", concurrency.ErrElectionNoLeader)
+
 	// ErrUnknownOutcome is returned when a request's reply was lost, so that it may or
 	// may not have been carried out. The adapter goes on cleaning up in the background;
 	// a lock is free again within one TTL at the latest. It is [fence.ErrUnknownOutcome].

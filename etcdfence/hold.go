@@ -22,6 +22,7 @@ type Hold struct {
 	lock   string // the lock's name
 	prefix string // of the lock's keys, without the final slash
 	key    string
+	value  string // of the key when it is made
 	leave  func() // gives the local turn back
 
 	revision atomic.Int64 // create revision of key; 0 while unknown
@@ -108,6 +109,13 @@ func (h *Hold) Err() error {
 		h.lease.expired()
 	}
 	return context.Cause(h.base)
+}
+
+// during returns ctx with the hold's token, ended with the cause when the hold ends.
+func (h *Hold) during(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(fence.WithToken(ctx, h.token))
+	stop := context.AfterFunc(h.base, func() { cancel(h.Err()) })
+	return ctx, func() { stop(); cancel(nil) }
 }
 
 // Deadline is when the hold ends unless the lease is renewed before: the moment

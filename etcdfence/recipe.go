@@ -22,7 +22,8 @@ import (
 //     it with a guard;
 //   - the wait for the predecessor starts at "now" and re-checks once (wait.go);
 //   - a key that no recipe made is an error instead of an endless wait;
-//   - the key's value is the owner's label, for people who look into the queue;
+//   - the key has a value: what a candidate proposes, or the owner's label, for people
+//     who look into the queue;
 //   - the create revision is known even if the recipe fails later, so that what it
 //     leaves behind can be removed by that revision.
 type recipe struct {
@@ -101,16 +102,23 @@ func (*front) Delete(context.Context, string, ...clientv3.OpOption) (*clientv3.D
 	return &clientv3.DeleteResponse{}, nil
 }
 
-// inspect refuses a key in the queue that no lock recipe made: those end in the
-// hexadecimal id of the lease they are attached to. It needs keys that were read
-// whole, since a keys-only answer lacks the lease (etcd issue 22209).
+// inspect refuses a key in the queue that no recipe made.
 func (r *recipe) inspect(kv *mvccpb.KeyValue) error {
-	suffix := strings.TrimPrefix(string(kv.Key), r.h.prefix+"/")
-	if id, err := strconv.ParseInt(suffix, 16, 64); err == nil && id == kv.Lease && id != 0 {
+	if madeByRecipe(r.h.prefix, kv) {
 		return nil
 	}
 	r.foreign = &ForeignKeyError{Lock: r.h.lock, Key: string(kv.Key)}
 	return r.foreign
+}
+
+// madeByRecipe reports whether a key under the prefix can be one of etcd's recipes for
+// locks and elections: those end in the hexadecimal id of the lease they are attached
+// to. It needs a key that was read whole, since a keys-only answer lacks the lease
+// (etcd issue 22209).
+func madeByRecipe(prefix string, kv *mvccpb.KeyValue) bool {
+	suffix := strings.TrimPrefix(string(kv.Key), prefix+"/")
+	id, err := strconv.ParseInt(suffix, 16, 64)
+	return err == nil && id == kv.Lease && id != 0
 }
 
 type createTxn struct {
@@ -123,7 +131,7 @@ func (t *createTxn) If(cs ...clientv3.Cmp) clientv3.Txn { t.txn = t.txn.If(cs...
 func (t *createTxn) Then(ops ...clientv3.Op) clientv3.Txn {
 	for i := range ops {
 		if ops[i].IsPut() {
-			ops[i].WithValueBytes([]byte(t.r.h.a.set.owner))
+			ops[i].WithValueBytes([]byte(t.r.h.value))
 		}
 	}
 	t.txn = t.txn.Then(ops...)

@@ -46,6 +46,13 @@ func (h *Hold) Release(ctx context.Context) error {
 	return h.discard(ctx)
 }
 
+// releaseAfter is the release of a function that cannot return its error.
+func (h *Hold) releaseAfter(ctx context.Context, what string) {
+	if err := h.Release(ctx); err != nil && !errors.Is(err, ErrNotHeld) { // a loss has been logged
+		h.a.log.Warn("release after "+what, zap.String("lock", h.lock), zap.Stringer("token", h.token), zap.NamedError("cause", err))
+	}
+}
+
 // discard removes the key and then gives the local turn back. It tries within ctx
 // and a grace; if that leaves a doubt it goes on in the background, and the name
 // stays closed locally, for a second key of this name under this lease would be

@@ -156,7 +156,7 @@ func (g *keyGroup) run() {
 		}
 		failed := g.follow(ctx, g.w.a.client.Watch(ctx, lo, opts...), lo, hi)
 		cancel()
-		if failed && !g.w.a.pause(watchAgain) || g.w.a.ctx.Err() != nil {
+		if failed && !g.w.a.idle(g.w.a.ctx, watchAgain) || g.w.a.ctx.Err() != nil {
 			return
 		}
 	}
