@@ -142,7 +142,7 @@ func stampArgs(s fence.Stamp) []any {
 
 // scanStamp reads the same five columns and what follows them. Columns that are NULL or
 // zero, as in a row that was never fenced, are the zero Stamp.
-func scanStamp(row *sql.Row, more ...any) (fence.Stamp, error) {
+func scanStamp(row interface{ Scan(...any) error }, more ...any) (fence.Stamp, error) {
 	var lock, owner sql.NullString
 	var epoch, revision, sequence sql.NullInt64
 	if err := row.Scan(append([]any{&lock, &owner, &epoch, &revision, &sequence}, more...)...); err != nil {

@@ -73,6 +73,11 @@ SELECT lock_name, owner, epoch, revision, sequence
   FROM fence_marks
  WHERE lock_name = ?1
 
+-- name: marks
+SELECT lock_name, owner, epoch, revision, sequence
+  FROM fence_marks
+ ORDER BY lock_name
+
 -- Sets the mark if it is the one that was named: owner ?6, epoch ?7, revision ?8, sequence ?9.
 -- name: rebase
 UPDATE fence_marks
