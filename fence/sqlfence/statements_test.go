@@ -9,7 +9,7 @@ import (
 
 // The names that Go code asks for. Every dialect has all of them.
 var names = []string{
-	"create marks", "create operations", "probe", "advance", "mark", "shared mark", "rebase",
+	"create marks", "create operations", "probe", "advance", "mark", "marks", "shared mark", "rebase",
 	"operation", "record operation", "row columns", "row set", "row where", "row is", "row key", "row mark",
 }
 
