@@ -166,3 +166,28 @@ func (p *program) says(code int, messages ...string) {
 		}
 	}
 }
+
+// Whoever watches sees each change, and ends with Ctrl-C.
+func TestStatusWatch(t *testing.T) {
+	server := etcdtest.Start(t)
+	for _, args := range [][]string{{"status", "--watch", "job"}, {"status", "--watch"}, {"status", "--watch", "--json"}} {
+		watch := start(t, append(args, "--endpoints", server.Endpoint())...)
+		if args[len(args)-1] == "--json" {
+			watch.until("[]")
+		} else {
+			watch.until("is") // free; or no lock is held
+		}
+		job := start(t, "run", "--endpoints", server.Endpoint(), "--owner", "the holder", "job", "--", "sh", "-c", "exec 2>&-; "+
+			"echo ready; trap 'exit 0' USR1; while :; do sleep 0.02; done")
+		watch.until("the holder")
+		waiter := start(t, "run", "--endpoints", server.Endpoint(), "--owner", "the next one", "job", "--", "true")
+		watch.until("the next one")
+		job.until("ready")
+		job.signal(syscall.SIGUSR1)
+		job.says(0)
+		waiter.says(0)
+		server.WaitEmpty(t, "job/")
+		watch.signal(syscall.SIGINT)
+		watch.says(0)
+	}
+}

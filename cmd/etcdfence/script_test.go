@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"os/exec"
 	"strconv"
@@ -9,6 +11,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/etcdfence/etcdfence/etcdfence/etcdtest"
+	"github.com/etcdfence/etcdfence/fence"
+	"github.com/etcdfence/etcdfence/fence/sqlfence"
 	"github.com/etcdfence/etcdfence/integration/pgtest"
 )
 
@@ -25,6 +29,7 @@ func TestScripts(t *testing.T) {
 			"exits":    exits,
 			"etcd":     startEtcd,
 			"postgres": startPostgres,
+			"mark":     writeMark,
 			"notables": noTables,
 			"clean":    func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(leftovers(ts.Getenv("WORK"))) },
 			"complete": completeJSON,
@@ -72,6 +77,21 @@ func startEtcd(ts *testscript.TestScript, _ bool, _ []string) {
 func startPostgres(ts *testscript.TestScript, _ bool, _ []string) {
 	t := test(ts)
 	ts.Setenv("DSN", pgtest.Shared(t).Database(t))
+}
+
+// mark FILE LOCK EPOCH REVISION makes an SQLite file that has accepted a token.
+func writeMark(ts *testscript.TestScript, _ bool, args []string) {
+	epoch, err1 := strconv.ParseInt(args[2], 10, 64)
+	revision, err2 := strconv.ParseInt(args[3], 10, 64)
+	token, err3 := fence.NewToken(args[1], epoch, revision, "owner")
+	ts.Check(errors.Join(err1, err2, err3))
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer db.Close()
+	marks, err := sqlfence.New(db, sqlfence.SQLite, nil)
+	ts.Check(err)
+	ts.Check(marks.EnsureSchema(context.Background()))
+	ts.Check(marks.Claim(context.Background(), token))
 }
 
 func oneLine(ts *testscript.TestScript, _ bool, args []string) {
