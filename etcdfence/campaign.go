@@ -85,8 +85,10 @@ func (l *Leadership) Proclaim(ctx context.Context, value string) error {
 			return nil
 		case err == nil:
 			continue // another value had come in between
-		case refusedByServer(err), errors.Is(err, ErrLost), errors.Is(err, ErrNotHeld):
-			return l.unproclaimed(err, nil)
+		case errors.Is(err, ErrLost), errors.Is(err, ErrNotHeld):
+			return l.unproclaimed(err, nil) // with the key went whatever is still on its way
+		case refusedByServer(err):
+			return l.unproclaimed(err, missing)
 		}
 		missing = err
 		if noSpace(err) || !l.a.idle(ctx, wait) {
@@ -119,8 +121,12 @@ func (l *Leadership) propose(ctx context.Context, value string) (done bool, err 
 	mine := clientv3.Compare(clientv3.CreateRevision(l.key), "=", l.revision.Load())
 	asSeen := clientv3.Compare(clientv3.ModRevision(l.key), "=", l.newest)
 	resp, err := l.a.client.Txn(ctx).If(mine, asSeen).
-		Then(clientv3.OpPut(l.key, value, clientv3.WithIgnoreLease())).
+		Then(clientv3.OpPut(l.key, value, clientv3.WithLease(l.lease.id))).
 		Else(clientv3.OpGet(l.key)).Commit()
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) { // somebody had taken the key off the lease
+		l.lease.die(ErrLeaseGone)
+		return false, l.Err()
+	}
 	if err != nil {
 		return false, err
 	}
