@@ -12,7 +12,8 @@ import (
 )
 
 const runLong = `Runs a command while a lock in etcd is held, such as a job of cron that must not run
-twice at a time. The key is that of "etcdctl lock NAME": the two exclude each other.
+twice at a time. For a NAME without a slash the key is that of "etcdctl lock NAME", and
+the two exclude each other; for jobs/a it is that of "etcdctl lock jobs%2Fa".
 
 The command finds the token of its hold in the environment, to present it to what it
 writes to:

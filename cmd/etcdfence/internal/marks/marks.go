@@ -34,7 +34,7 @@ func Open(spec string) (*Store, error) {
 		return nil, fmt.Errorf("%q is not one of postgres=DSN, mysql=DSN, sqlite=FILE", kind)
 	}
 	s := &Store{Name: kind}
-	driver := ""
+	var driver string
 	switch kind {
 	case "postgres":
 		driver, s.dialect = "pgx", sqlfence.Postgres
