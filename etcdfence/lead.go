@@ -54,8 +54,9 @@ func Lead(ctx context.Context, a *Adapter, name, value string, opts *LeadOptions
 		l, err := a.Campaign(ctx, name, value)
 		switch {
 		case err == nil:
-			began, lost := time.Now(), false
-			if lost, err = l.term(ctx, f); !lost || futile(err) {
+			began := time.Now()
+			lost, err := l.term(ctx, f)
+			if !lost || futile(err) {
 				return err
 			}
 			if opts.Lost != nil {

@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-// etcdctl is a script that runs "etcdctl lock": a process for each acquisition, which
-// prints its key once it has the lock and keeps it until it is interrupted.
+// etcdctl is a script that runs "etcdctl lock", or "elect": a process for each
+// acquisition, which prints its key once it has the lock and keeps it until it is
+// interrupted.
 type etcdctl struct {
 	binary, endpoint string
 	running          *exec.Cmd
@@ -22,6 +23,11 @@ type etcdctl struct {
 }
 
 func newEtcdctl(t *testing.T, at site) contender {
+	t.Helper()
+	return etcdctlAt(t, at)
+}
+
+func etcdctlAt(t *testing.T, at site) *etcdctl {
 	t.Helper()
 	r := &etcdctl{binary: installed(t, "etcdctl"), endpoint: at.endpoint}
 	t.Cleanup(func() {
@@ -44,27 +50,36 @@ func installed(t *testing.T, binary string) string {
 }
 
 func (r *etcdctl) lock(ctx context.Context) (int64, error) {
+	kv, err := r.start(ctx, "lock", rawName)
+	return kv.CreateRevision, err
+}
+
+// printed is what etcdctl prints of a key.
+type printed struct {
+	CreateRevision int64 `json:"create_revision"`
+	Value          []byte
+}
+
+// start runs etcdctl until it has printed a key.
+func (r *etcdctl) start(ctx context.Context, command ...string) (printed, error) {
 	r.complaint.Reset()
-	cmd := exec.CommandContext(ctx, r.binary, "--endpoints", r.endpoint, "--write-out", "json", "lock", rawName)
+	args := append([]string{"--endpoints", r.endpoint, "--write-out", "json"}, command...)
+	cmd := exec.CommandContext(ctx, r.binary, args...)
 	cmd.Env = append(os.Environ(), "ETCDCTL_API=3")
 	cmd.Stderr = &r.complaint
 	output, err := cmd.StdoutPipe()
 	if err != nil {
-		return 0, err
+		return printed{}, err
 	}
 	if err := cmd.Start(); err != nil {
-		return 0, err
+		return printed{}, err
 	}
 	r.running, r.output = cmd, output
-	var answer struct {
-		Kvs []struct {
-			CreateRevision int64 `json:"create_revision"`
-		}
-	}
+	var answer struct{ Kvs []printed }
 	if err := json.NewDecoder(output).Decode(&answer); err != nil || len(answer.Kvs) != 1 {
-		return 0, errors.Join(fmt.Errorf("etcdctl lock ended without the lock: %w", err), r.join())
+		return printed{}, errors.Join(fmt.Errorf("etcdctl %s ended without a key: %w", command[0], err), r.join())
 	}
-	return answer.Kvs[0].CreateRevision, nil
+	return answer.Kvs[0], nil
 }
 
 func (r *etcdctl) unlock(context.Context) error {
