@@ -11,6 +11,7 @@ if ! server_of initdb >/dev/null || ! server_of postgres >/dev/null; then
 	missing+=(postgresql) # integration/pgtest starts servers of its own
 fi
 command -v mariadbd >/dev/null || [[ -x /usr/sbin/mariadbd ]] || missing+=(mariadb-server) # integration/mariatest starts servers of its own
+command -v redis-server >/dev/null || missing+=(redis-server) # integration/redistest starts servers of its own
 command -v etcd >/dev/null || missing+=(etcd-server)    # an older server than the embedded one
 command -v etcdctl >/dev/null || missing+=(etcd-client) # "etcdctl lock" is one of the contenders
 command -v "${CC:-gcc}" >/dev/null || missing+=(gcc libc6-dev) # for -race

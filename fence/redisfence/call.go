@@ -1,0 +1,100 @@
+package redisfence
+
+import (
+	"context"
+	cryptorand "crypto/rand"
+	"errors"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A client that sends a command again by itself, after a lost answer, does not say which
+// answer belongs to which sending: a refusal may be that of the second, after the first was
+// applied. So its repeats are switched off for our commands, and made here, where that is
+// known.
+
+// call is a word that one call of a Resource makes up. The mark keeps it, so that the
+// script knows a repeat of the same call.
+type call struct {
+	word string
+	sent atomic.Bool
+}
+
+func newCall() *call { return &call{word: cryptorand.Text()} }
+
+// MarshalBinary is what the client calls while it writes the command to a connection.
+func (c *call) MarshalBinary() ([]byte, error) {
+	c.sent.Store(true)
+	return []byte(c.word), nil
+}
+
+func (c *call) String() string { return c.word } // for the client's hooks
+
+// once is a command that the client must not repeat. It still follows MOVED and ASK.
+type once struct{ *redis.Cmd }
+
+// NoRetry tells the client so.
+func (once) NoRetry() bool { return true }
+
+// send runs a script until there is an answer, at most r.attempts times. lost says that
+// the answer to an earlier sending, or to this one, did not come.
+func (r *Resource) send(ctx context.Context, s *Script, c *call, keys []string, args []any) (a answer, lost bool, err error) {
+	for attempt := range r.attempts {
+		if err := pause(ctx, attempt); err != nil {
+			return answer{}, lost, err
+		}
+		c.sent.Store(false)
+		reply, err := r.run(ctx, "evalsha", s.sha, keys, args)
+		if redis.HasErrorPrefix(err, "NOSCRIPT") {
+			c.sent.Store(false)
+			reply, err = r.run(ctx, "eval", s.text, keys, args)
+		}
+		if err == nil {
+			a, err := parse(reply)
+			return a, lost, err
+		}
+		var definite redis.Error
+		lost = lost || c.sent.Load() && !errors.As(err, &definite)
+		if attempt == r.attempts-1 || !again(ctx, err) {
+			return answer{}, lost, err
+		}
+	}
+	return answer{}, lost, errNoAttempt // attempts are at least 1
+}
+
+var errNoAttempt = errors.New("redisfence: no attempt")
+
+func (r *Resource) run(ctx context.Context, how, script string, keys []string, args []any) ([]any, error) {
+	all := make([]any, 0, 3+len(keys)+len(args))
+	all = append(all, how, script, len(keys))
+	for _, key := range keys {
+		all = append(all, key)
+	}
+	cmd := once{redis.NewCmd(ctx, append(all, args...)...)}
+	cmd.SetFirstKeyPos(3)
+	if err := r.client.Process(ctx, cmd); err != nil {
+		return nil, err
+	}
+	return cmd.Slice()
+}
+
+// pause lets a server come up, and ends with the context.
+func pause(ctx context.Context, attempt int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if attempt == 0 {
+		return nil
+	}
+	timer := time.NewTimer(8*time.Millisecond<<min(attempt, 6) + rand.N(8*time.Millisecond))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,205 @@
+-- The atomic step: the stamp is compared with the mark, the change is made, and the mark is
+-- set. Redis runs a script alone, from its first line to its last.
+--
+-- But it does not roll back: what a script has written stays when a later command fails. So
+-- everything that can be refused is looked at first, in this order, and only then written.
+--
+--   KEYS  1 the mark, a hash   2 the operations, a hash   3 their order, a list   4.. the change's
+--   ARGV  1 what is to be done       2 a word for this call, the same in each repeat by the client
+--         3 lock  4 owner  5 epoch  6 revision  7 sequence                      the stamp
+--         8 rebases  9 epoch  10 revision  11 sequence      the newest mark that the caller knows of
+--         apply, any   12 operation  13 what to keep of it  14 of how many
+--                      15 how many needs, five values each, and then the change
+--         rebase       12 lock  13 owner  14 epoch  15 revision  16 sequence    from; "" for no mark
+--
+-- Numbers are decimal strings all the way. As Lua's numbers they would end at 2^53.
+
+local mark_key, operations_key, order_key = KEYS[1], KEYS[2], KEYS[3]
+local what, call, lock, owner = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local epoch, revision, sequence = ARGV[5], ARGV[6], ARGV[7]
+
+-- compare is < 0, 0 or > 0. Nine digits at a time are exact as numbers. (The operator < on
+-- strings goes by the server's locale.)
+local function compare(a, b)
+	if #a ~= #b then
+		return #a - #b -- there are no leading zeros
+	end
+	for i = 1, #a, 9 do
+		local x, y = tonumber(a:sub(i, i + 8)), tonumber(b:sub(i, i + 8))
+		if x ~= y then
+			return x - y
+		end
+	end
+	return 0
+end
+
+-- older tells whether the first of two lists of numbers comes before the other.
+local function older(a, b)
+	for i = 1, #a do
+		local c = compare(a[i], b[i])
+		if c ~= 0 then
+			return c < 0
+		end
+	end
+	return false
+end
+
+-- below compares numbers that may be negative, as INCRBY's are.
+local function below(a, b)
+	local minus_a, minus_b = a:sub(1, 1) == '-', b:sub(1, 1) == '-'
+	if minus_a ~= minus_b then
+		return minus_a
+	elseif minus_a then
+		return compare(b:sub(2), a:sub(2)) < 0
+	end
+	return compare(a, b) < 0
+end
+
+local function number(s) -- as the fence writes it
+	return s and #s <= 19 and (s == '0' or s:find('^[1-9]%d*$'))
+end
+
+local function integer(s) -- as Redis accepts it for INCRBY
+	return s == '0' or s:find('^%-?[1-9]%d*$')
+end
+
+-- The mark. What it cannot read is never taken for no mark.
+local names = {'lock', 'owner', 'epoch', 'revision', 'sequence', 'rebases', 'call'}
+local mark = redis.call('HMGET', mark_key, unpack(names)) -- WRONGTYPE ends it here, and changes nothing
+for i, name in ipairs(names) do
+	mark[name] = mark[i]
+end
+local marked = redis.call('EXISTS', mark_key) == 1
+if marked and not (mark.lock and mark.owner and mark.call and number(mark.epoch) and
+		number(mark.revision) and number(mark.sequence) and number(mark.rebases)) then
+	return {'foreign'}
+elseif not marked then
+	mark = {lock = '', owner = '', epoch = '0', revision = '0', sequence = '0', rebases = '0', call = ''}
+end
+
+local function answer(word, more)
+	return {word, mark.lock, mark.owner, mark.epoch, mark.revision, mark.sequence, mark.rebases, more}
+end
+
+-- set_mark returns the error if Redis refuses.
+local function set_mark()
+	local reply = redis.pcall('HSET', mark_key, 'lock', mark.lock, 'owner', mark.owner, 'epoch', mark.epoch,
+		'revision', mark.revision, 'sequence', mark.sequence, 'rebases', mark.rebases, 'call', call)
+	if type(reply) == 'table' and reply.err then
+		return reply
+	end
+	redis.pcall('PERSIST', mark_key) -- a mark must not expire, whoever has asked for it
+end
+
+if what == 'mark' then
+	return answer('ok')
+elseif marked and mark.call == call then
+	return answer('ok') -- this very call has been here: the client had lost the answer
+end
+
+if what == 'rebase' then
+	if mark.lock ~= '' and mark.lock ~= lock then
+		return answer('refused')
+	elseif mark.lock ~= ARGV[12] or mark.owner ~= ARGV[13] or (marked and
+			(mark.epoch ~= ARGV[14] or mark.revision ~= ARGV[15] or mark.sequence ~= ARGV[16])) then
+		return answer('moved')
+	end
+	mark.lock, mark.owner, mark.epoch, mark.revision, mark.sequence = lock, owner, epoch, revision, sequence
+	mark.rebases = string.format('%.0f', tonumber(mark.rebases) + 1)
+	return set_mark() or answer('ok')
+end
+
+-- The store is behind what the caller has seen: marks were lost, and with them perhaps what
+-- this hold has read. A generation that is newer than that has read nothing yet.
+local seen = {ARGV[8], ARGV[9], ARGV[10], ARGV[11]}
+if older({mark.rebases, mark.epoch, mark.revision, mark.sequence}, seen) and
+		not older({seen[2], seen[3]}, {epoch, revision}) then
+	return answer('back')
+end
+
+-- The rule.
+local newer = older({mark.epoch, mark.revision}, {epoch, revision})
+local same = mark.epoch == epoch and mark.revision == revision and mark.owner == owner
+if marked and mark.lock ~= lock then
+	return answer('refused')
+elseif same and what == 'claim' then
+	return answer('ok') -- claimed before, or written already
+elseif not newer and not (same and (what == 'any' or older({mark.sequence}, {sequence}))) then
+	return answer('refused')
+end
+
+local first = 15
+if what ~= 'claim' then
+	if ARGV[12] ~= '' then
+		local before = redis.call('HGET', operations_key, ARGV[12])
+		if before then
+			return answer('duplicate', before)
+		end
+	end
+	-- What the change needs of what there is: a type, and of a counter its bounds.
+	for i = 1, tonumber(ARGV[15]) do
+		local key, kind, field, low, high = unpack(ARGV, 5 * i + 11, 5 * i + 15)
+		local found = redis.call('TYPE', key).ok
+		if found ~= 'none' and found ~= kind then
+			return answer('unfit', key .. ' is a ' .. found .. ', and a ' .. kind .. ' is needed')
+		end
+		if low ~= '' and found ~= 'none' then
+			local count = (kind == 'hash' and redis.call('HGET', key, field)) or
+				(kind == 'string' and redis.call('GET', key)) or '0'
+			if not integer(count) then
+				return answer('unfit', key .. ' ' .. field .. ' is not an integer')
+			elseif below(count, low) or below(high, count) then
+				return answer('unfit', key .. ' ' .. field .. ' is ' .. count .. ', and would leave the range of 64 bits')
+			end
+		elseif low ~= '' and (below('0', low) or below(high, '0')) then
+			return answer('unfit', key .. ' ' .. field .. ' would leave the range of 64 bits')
+		end
+	end
+	first = 16 + 5 * tonumber(ARGV[15])
+end
+
+-- Redis 7 can tell beforehand what this user may not do.
+local function denied(...)
+	if redis.acl_check_cmd and not redis.acl_check_cmd(...) then
+		return {err = 'NOPERM this user may not run ' .. (...)}
+	end
+end
+local refused = denied('HSET', mark_key, 'lock', lock)
+if what ~= 'claim' then
+	if ARGV[12] ~= '' then
+		refused = refused or denied('HSET', operations_key, ARGV[12], '') or denied('HDEL', operations_key, ARGV[12]) or
+			denied('RPUSH', order_key, ARGV[12]) or denied('LPOP', order_key)
+	end
+	refused = refused or check(first, denied)
+end
+if refused then
+	return refused
+end
+
+-- From here on it is written. What fails first, for want of memory or of replicas, fails alone.
+local applied, failure = 0, nil
+if what ~= 'claim' then
+	applied, failure = change(first)
+	if failure and applied == 0 then
+		return failure
+	end
+end
+if newer or older({mark.sequence}, {sequence}) then -- always, but in any order
+	mark.lock, mark.owner, mark.epoch, mark.revision, mark.sequence = lock, owner, epoch, revision, sequence
+end
+failure = failure or set_mark()
+if failure and applied == 0 then
+	return failure
+elseif failure then
+	set_mark() -- at least nothing older comes after half a change
+	return answer('torn', applied .. ' applied, and then: ' .. failure.err)
+end
+
+if what ~= 'claim' and ARGV[12] ~= '' then
+	redis.call('HSET', operations_key, ARGV[12], ARGV[13])
+	redis.call('RPUSH', order_key, ARGV[12])
+	while redis.call('LLEN', order_key) > tonumber(ARGV[14]) do
+		redis.call('HDEL', operations_key, redis.call('LPOP', order_key))
+	end
+end
+return answer('ok')
