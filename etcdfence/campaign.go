@@ -114,13 +114,12 @@ func noSpace(err error) bool {
 	return errors.As(err, &answer) && answer.Code() == codes.ResourceExhausted
 }
 
-// propose writes the value if the key is still the one this leadership was won with,
-// and as it was last seen. By the create revision alone a proclamation that was given
-// up, but is still on its way, would replace a later one.
+// propose writes the value if the key is as it was last seen. A later leader's key has
+// another mod revision, too. By the create revision, which etcd's own Proclaim compares,
+// a proclamation that was given up, but is still on its way, would replace a later one.
 func (l *Leadership) propose(ctx context.Context, value string) (done bool, err error) {
-	mine := clientv3.Compare(clientv3.CreateRevision(l.key), "=", l.revision.Load())
 	asSeen := clientv3.Compare(clientv3.ModRevision(l.key), "=", l.newest)
-	resp, err := l.a.client.Txn(ctx).If(mine, asSeen).
+	resp, err := l.a.client.Txn(ctx).If(asSeen).
 		Then(clientv3.OpPut(l.key, value, clientv3.WithLease(l.lease.id))).
 		Else(clientv3.OpGet(l.key)).Commit()
 	if errors.Is(err, rpctypes.ErrLeaseNotFound) { // somebody had taken the key off the lease

@@ -31,9 +31,10 @@ import (
 //	}
 //
 // It waits as long as it takes while etcd cannot be reached, and misses nothing by
-// that, unless etcd has compacted its history meanwhile or went back to a backup:
-// then it goes on with the latest state, and what was in between is skipped. A loop
-// that is slow gets everything, late. Everything ends with the loop.
+// that, unless etcd has compacted its history meanwhile or came back from a backup:
+// then it goes on with the latest state, and what was in between is skipped. To notice
+// the latter it reads the queue once in a TTL, but not more often than once a second and not
+// more seldom than every 30 s. A loop that is slow gets everything, late. Everything ends with the loop.
 func (a *Adapter) Observe(ctx context.Context, name string) iter.Seq2[Leader, error] {
 	return func(yield func(Leader, error) bool) {
 		prefix, err := a.set.keyPrefix(name)

@@ -104,6 +104,28 @@ func TestObserve(t *testing.T) {
 	o.hears(t, nobody)
 }
 
+// What one transaction does is one change: there is no vacancy between two leaders.
+func TestOnlookerAndOneTransaction(t *testing.T) {
+	server := start(t)
+	ctx := within(t, time.Minute)
+	l := campaign(t, adapter(t, server.NewClient(t), nil), "foo", "A")
+	o := observe(t, adapter(t, server.NewClient(t), nil), "foo")
+	o.hears(t, "A")
+	s := session(t, server)
+	for _, first := range []bool{true, false} { // in either order
+		ops := []clientv3.Op{clientv3.OpDelete(l.Key()), clientv3.OpPut(fmt.Sprintf("foo/%x", s.Lease()), "B", clientv3.WithLease(s.Lease()))}
+		if !first {
+			ops = []clientv3.Op{clientv3.OpPut(l.Key(), "A", clientv3.WithLease(l.Lease())), clientv3.OpDelete(fmt.Sprintf("foo/%x", s.Lease()))}
+		}
+		if _, err := server.Client().Txn(ctx).Then(ops...).Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.hears(t, "B", "A")
+	server.DeleteKey(t, l.Key())
+	o.hears(t, nobody)
+}
+
 // A slow loop is told everything, late: also of leaders who came and went meanwhile.
 func TestSlowOnlooker(t *testing.T) {
 	server := start(t)
@@ -163,6 +185,25 @@ func TestOnlookerAndCompaction(t *testing.T) {
 	}
 	release(t, l.Hold)
 	o.hears(t, nobody)
+}
+
+// A watch of our own ends, and the next one goes on where it ended, although the state
+// that is read in between is a later one.
+func TestOnlookerResumes(t *testing.T) {
+	server := start(t)
+	a := adapter(t, server.NewClient(t), nil)
+	client, faults := faulty(t, server)
+	faults.Add(etcdtest.Rule{Op: etcdtest.OpWatch, Do: etcdtest.FailBefore, Err: etcdtest.ErrClosed})
+	read := faults.Add(etcdtest.Rule{Op: etcdtest.OpGet, Prefix: "foo/", Skip: 1, Do: etcdtest.HoldRequest})
+	o := observe(t, adapter(t, client, nil), "foo")
+	o.hears(t, nobody)
+	read.WaitFired(t)
+	l := campaign(t, a, "foo", "A")
+	proclaim(t, l, "A2")
+	release(t, l.Hold)
+	campaign(t, a, "foo", "A3")
+	read.Release()
+	o.hears(t, "A", "A2", nobody, "A3")
 }
 
 // Watches that fail in whatever way: nothing is told twice, and nothing is missed.

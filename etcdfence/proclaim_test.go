@@ -14,13 +14,15 @@ import (
 	"github.com/etcdfence/etcdfence/etcdfence/etcdtest"
 )
 
-// proclaimsUnder matches the transaction that changes a leader's value: it looks at two
-// revisions, where the one that makes the key looks at one.
+// proclaimsUnder matches the transaction that changes a leader's value: a put and no
+// more, where the one that makes the key looks for the holder too.
 func proclaimsUnder(prefix string) etcdtest.Rule {
 	return etcdtest.Rule{Op: etcdtest.OpTxn, Prefix: prefix, Match: func(c etcdtest.Call) bool {
-		return len(c.If) == 2 && len(c.Then) == 1 && c.Then[0].IsPut()
+		return isProclamation(c)
 	}}
 }
+
+func isProclamation(c etcdtest.Call) bool { return len(c.Then) == 1 && c.Then[0].IsPut() }
 
 func leaderOf(t testing.TB, a *etcdfence.Adapter, name string) etcdfence.Leader {
 	t.Helper()
@@ -83,7 +85,7 @@ func TestLateProclamation(t *testing.T) {
 	lost.WaitFired(t)
 	var late etcdtest.Call
 	for _, c := range faults.Calls() {
-		if c.Op == etcdtest.OpTxn && len(c.If) == 2 {
+		if isProclamation(c) {
 			late = c
 		}
 	}
