@@ -14,6 +14,7 @@ command -v mariadbd >/dev/null || [[ -x /usr/sbin/mariadbd ]] || missing+=(maria
 command -v redis-server >/dev/null || missing+=(redis-server) # integration/redistest starts servers of its own
 command -v etcd >/dev/null || missing+=(etcd-server)    # an older server than the embedded one
 command -v etcdctl >/dev/null || missing+=(etcd-client) # "etcdctl lock" is one of the contenders
+command -v chromium >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium) # opens the page of "demo --html"
 command -v "${CC:-gcc}" >/dev/null || missing+=(gcc libc6-dev) # for -race
 
 if [[ ${#missing[@]} -eq 0 ]]; then

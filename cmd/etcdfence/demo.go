@@ -39,6 +39,7 @@ did not come out; 2 a flag, an endpoint or a file cannot be used; 130 interrupte
 
 const demoExample = `  etcdfence demo                                   # needs nothing
   etcdfence demo --svg demo.svg                    # and a picture of what happened
+  etcdfence demo --html demo.html                  # to be replayed in a browser
   etcdfence demo --json | jq .stale_write_refused
   etcdfence demo --store memory --ttl 5s
   etcdfence demo --store postgres=postgres://user@host/database
@@ -52,6 +53,7 @@ func newDemo() *cobra.Command {
 	own.StringVar(&o.Store, "store", "sqlite", "what the workers write to: `sqlite`, memory or postgres=DSN")
 	own.DurationVar(&o.TTL, "ttl", 2*time.Second, "ask for leases of this length, which A then sleeps through, twice")
 	own.StringVar(&o.SVG, "svg", "", "also draw the timeline into this `file`")
+	own.StringVar(&o.HTML, "html", "", "also write a page into this `file` that replays the timeline step by step")
 	own.BoolVar(&o.JSON, "json", false, "print one JSON object instead of text")
 	own.BoolVar(&plain, "plain", false, "no colours, also on a terminal (as with NO_COLOR)")
 	etcd, flags := etcdctl.Add("the etcd to use instead of one inside the program: `host:port`,...")

@@ -27,6 +27,7 @@ type Options struct {
 	Store   string               // as --store has it
 	TTL     time.Duration        // of the leases, at least a second
 	SVG     string               // a file for the picture; empty: none
+	HTML    string               // a file for the page; empty: none
 	JSON    bool                 // one object instead of text
 	Colour  bool
 	Program []string // path and name of the program that has the hidden verb
@@ -59,18 +60,23 @@ func Run(ctx context.Context, o Options, out io.Writer) (err error) {
 	if err := o.Check(); err != nil {
 		return cli.AsUnusable(err)
 	}
-	var file *picture
-	if o.SVG != "" {
-		if file, err = openPicture(o.SVG); err != nil {
+	var files []*picture
+	for _, p := range []picture{{flag: "--svg", draw: timeline.SVG}, {flag: "--html", draw: timeline.HTML}} {
+		path := map[string]string{"--svg": o.SVG, "--html": o.HTML}[p.flag]
+		if path == "" {
+			continue
+		}
+		if err := p.open(path); err != nil {
 			return cli.AsUnusable(err)
 		}
-		defer file.discard()
+		defer p.discard()
+		files = append(files, &p)
 	}
 	story, err := o.play(ctx, out)
 	if err != nil {
 		return err
 	}
-	if file != nil {
+	for _, file := range files {
 		if err := file.save(story); err != nil {
 			return cli.AsUnusable(err)
 		}

@@ -79,8 +79,8 @@ func TestNoPlaceForFiles(t *testing.T) {
 
 func TestPicture(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "story.svg")
-	file, err := openPicture(path)
-	if err != nil {
+	file := &picture{flag: "--svg", draw: timeline.SVG}
+	if err := file.open(path); err != nil {
 		t.Fatal(err)
 	}
 	file.discard()
@@ -90,7 +90,7 @@ func TestPicture(t *testing.T) {
 	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if file, err = openPicture(path); err != nil {
+	if err := file.open(path); err != nil {
 		t.Fatal(err)
 	}
 	file.discard()

@@ -3,27 +3,29 @@ package demo
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
 	"github.com/etcdfence/etcdfence/cmd/etcdfence/internal/timeline"
 )
 
-// picture is the file for --svg. It is opened before the story, because somebody who
-// has misspelt a path wants to know at once, and written after it.
+// picture is a file that the story is drawn into. It is opened before the story, because
+// somebody who has misspelt a path wants to know at once, and written after it.
 type picture struct {
+	flag string
+	draw func(io.Writer, timeline.Story) error
 	file *os.File
 	made bool // it was not there before
 }
 
-func openPicture(path string) (*picture, error) {
+func (p *picture) open(path string) error {
 	_, err := os.Stat(path)
-	made := errors.Is(err, fs.ErrNotExist)
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("--svg: %w", err)
+	p.made = errors.Is(err, fs.ErrNotExist)
+	if p.file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644); err != nil {
+		return fmt.Errorf("%s: %w", p.flag, err)
 	}
-	return &picture{file: file, made: made}, nil
+	return nil
 }
 
 // save replaces what the file had.
@@ -33,13 +35,13 @@ func (p *picture) save(s timeline.Story) error {
 		err = p.file.Truncate(0)
 	}
 	if err == nil {
-		err = timeline.SVG(p.file, s)
+		err = p.draw(p.file, s)
 	}
 	if err == nil {
 		err = p.file.Close()
 	}
 	if err != nil {
-		return fmt.Errorf("--svg: %w", err)
+		return fmt.Errorf("%s: %w", p.flag, err)
 	}
 	p.made = false // it is the user's now
 	return nil

@@ -40,7 +40,7 @@ func SVG(w io.Writer, s Story) error {
 		drawRow(c, e, rows[i])
 	}
 	drawEnds(c, s, bottom+32)
-	c.text(margin, height-16, "foot", footer(s))
+	c.text(margin, height-16, "foot", footer(s, "svg"))
 	c.close()
 	_, err := io.WriteString(w, c.String())
 	return err
@@ -61,11 +61,11 @@ func layout(events []Event) (rows []int, bottom int) {
 	return rows, y + 24
 }
 
-func footer(s Story) string {
+func footer(s Story, flag string) string {
 	etcd := "an etcd inside the program"
 	if !s.Etcd.Embedded {
 		etcd = "an etcd elsewhere"
 	}
-	return fmt.Sprintf("Drawn from one run of “etcdfence demo --svg”: %s, a lease of %s, the store: %s. Times are real, distances are not.",
-		etcd, short(s.TTL), s.Store)
+	return fmt.Sprintf("Drawn from one run of “etcdfence demo --%s”: %s, a lease of %s, the store: %s. Times are real, distances are not.",
+		flag, etcd, short(s.TTL), s.Store)
 }
