@@ -7,6 +7,7 @@ require (
 	github.com/etcdfence/etcdfence v0.0.0
 	github.com/etcdfence/etcdfence/fence v0.0.0
 	github.com/etcdfence/etcdfence/fence/natsfence v0.0.0
+	github.com/etcdfence/etcdfence/fence/redisfence v0.0.0
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/jackc/pgx/v5 v5.13.0
 	github.com/nats-io/nats-server/v2 v2.15.3

@@ -61,7 +61,9 @@ func do(f func(tx *redisfence.Tx)) change {
 	return func(_ context.Context, tx *redisfence.Tx) error { f(tx); return nil }
 }
 
-func at(t *testing.T, revision, sequence int64) fence.Stamp { return owned(t, "holder", revision, sequence) }
+func at(t *testing.T, revision, sequence int64) fence.Stamp {
+	return owned(t, "holder", revision, sequence)
+}
 
 func owned(t *testing.T, owner string, revision, sequence int64) fence.Stamp {
 	t.Helper()

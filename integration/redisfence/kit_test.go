@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync/atomic"
 	"testing"
 
@@ -26,7 +27,7 @@ func TestKit(t *testing.T) {
 // On a cluster, of which some cases kill the node that has the keys.
 func TestKitCluster(t *testing.T) {
 	t.Parallel()
-	fencetest.Run(t, newClusterHouse(t).crashable)
+	fencetest.Run(t, newClusterHouse(t).killable)
 }
 
 func TestLinearizable(t *testing.T) {
@@ -44,7 +45,7 @@ func TestSequences(t *testing.T) {
 type house struct {
 	connect func() redis.UniversalClient
 	kill    func(key string) error // and restart
-	proxy   *redistest.Proxy
+	proxy   func(key string) *redistest.Proxy
 	keys    atomic.Int64
 	wrap    func(*redisfence.Resource, *subject) fence.FencedResource[*redisfence.Tx] // for mutants
 }
@@ -52,15 +53,24 @@ type house struct {
 func newHouse(t *testing.T) *house {
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server)
-	return &house{proxy: proxy,
+	return &house{proxy: func(string) *redistest.Proxy { return proxy },
 		connect: func() redis.UniversalClient { return redis.NewClient(proxy.Options()) },
 		kill:    func(string) error { return server.KillAndRestart() }}
 }
 
 func newClusterHouse(t *testing.T) *house {
 	cluster := redistest.StartCluster(t, 3)
+	proxies := map[string]*redistest.Proxy{} // by the address of the node
+	for _, node := range cluster.Nodes {
+		proxies[node.Addr()] = redistest.NewProxy(t, node)
+	}
+	opts := cluster.Options()
+	opts.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, proxies[addr].Addr())
+	}
 	return &house{
-		connect: func() redis.UniversalClient { return redis.NewClusterClient(cluster.Options()) },
+		proxy:   func(key string) *redistest.Proxy { return proxies[cluster.Owner(t, key).Addr()] },
+		connect: func() redis.UniversalClient { return redis.NewClusterClient(opts) },
 		kill: func(key string) error {
 			if err := cluster.Owner(t, key).KillAndRestart(); err != nil {
 				return err
@@ -86,31 +96,26 @@ func (h *house) tenant(ctx context.Context) (*subject, error) {
 	return s, s.Reopen(ctx)
 }
 
-// crashable is a subject whose server can be killed.
-type crashable struct{ *subject }
-
-func (h *house) crashable(ctx context.Context) (fencetest.Subject[*redisfence.Tx], error) {
-	s, err := h.tenant(ctx)
-	return crashable{s}, err
-}
-
-func (s crashable) Crash(context.Context) error { return s.kill(s.tag) }
-
-// killable is one whose answers can be lost too.
-type killable struct{ crashable }
+// killable is a subject whose server can be killed, and its answers lost.
+type killable struct{ *subject }
 
 func (h *house) killable(ctx context.Context) (fencetest.Subject[*redisfence.Tx], error) {
 	s, err := h.tenant(ctx)
-	return killable{crashable{s}}, err
+	return killable{s}, err
 }
 
-func (s killable) Lose(context.Context) error { s.proxy.Lose(1, "evalsha"); return nil }
+func (s killable) Crash(context.Context) error { return s.kill(s.tag) }
+func (s killable) Lose(context.Context) error  { s.proxy(s.tag).Lose(1, "evalsha"); return nil }
 
 func (s *subject) Resource() fence.FencedResource[*redisfence.Tx] { return s.wrapped(s.resource) }
 func (s *subject) Lock() string                                   { return lock }
 func (s *subject) Operations()                                    {}
 
-func (s *subject) Write(_ context.Context, tx *redisfence.Tx, value string) error {
+func (s *subject) Write(ctx context.Context, tx *redisfence.Tx, value string) error {
+	if wrote, ok := ctx.Value(wroteKey{}).(*string); ok {
+		*wrote = value
+		return nil
+	}
 	tx.Set(s.tag+":data", value)
 	return nil
 }
@@ -156,4 +161,55 @@ func (s *subject) wrapped(r *redisfence.Resource) fence.FencedResource[*redisfen
 		return s.wrap(r, s)
 	}
 	return r
+}
+
+// The mistake that the script is there against: read, judge, write.
+func TestKitFailsReadThenWrite(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.wrap = func(r *redisfence.Resource, s *subject) fence.FencedResource[*redisfence.Tx] {
+		return &readThenWrite{r, s}
+	}
+	found := 0
+	if joined, ok := fencetest.Check(t.Context(), h.subject).(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			if v := (*fencetest.Violation)(nil); errors.As(e, &v) && (v.Rule == "R1" || v.Rule == "R7") {
+				t.Logf("found by %s/%s: %s", v.Rule, v.Case, v.Detail)
+				found++
+			}
+		}
+	}
+	if found == 0 {
+		t.Fatal("the kit did not notice")
+	}
+}
+
+// wroteKey is of the text that a change wants to write, for the liar.
+type wroteKey struct{}
+
+type readThenWrite struct {
+	*redisfence.Resource
+	s *subject
+}
+
+func (r *readThenWrite) Apply(ctx context.Context, s fence.Stamp, change change) error {
+	mark, err := r.Mark(ctx, lock)
+	if err != nil {
+		return err
+	}
+	if err := fence.Judge(lock, mark, s); err != nil {
+		return err
+	}
+	var wrote string
+	if err := change(context.WithValue(ctx, wroteKey{}, &wrote), nil); err != nil {
+		return err
+	}
+	client, t := r.s.clients[0], s.Token()
+	_, err = client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.HSet(ctx, r.s.tag+":fence", "lock", t.Lock(), "owner", t.Owner(), "epoch", t.Epoch(), "revision", t.Revision(),
+			"sequence", s.Sequence(), "rebases", 0, "call", "")
+		p.Set(ctx, r.s.tag+":data", wrote, 0)
+		return nil
+	})
+	return err
 }
