@@ -251,7 +251,7 @@ func TestOnlookerAndRollBack(t *testing.T) {
 
 // A member without its cluster says nothing, for ever: the onlooker must go to another.
 func TestOnlookerOfALoneMember(t *testing.T) {
-	cluster := etcdtest.StartCluster(t, 3)
+	cluster := etcdtest.StartCluster(t, 3, etcdtest.WithFastLeases())
 	o := observe(t, adapter(t, cluster.NewClient(t), &etcdfence.Options{TTL: time.Minute}), "foo")
 	for _, member := range cluster.Members() {
 		cluster.Isolate(member)
