@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/etcdfence/etcdfence/fence"
+	"github.com/etcdfence/etcdfence/fence/internal/stamped"
 )
 
 // The atomic step: mark and body are one value of one key, and it is replaced only if the
@@ -24,19 +25,19 @@ import (
 
 // entry is what was found at a revision. Revision 0 is that of a key which never was.
 type entry struct {
-	value
+	stamped.Found
 	revision uint64
-	err      error // ErrDeleted or ErrForeign: the revision can be replaced, but not judged
-	raw      []byte
 }
 
-// errUnchanged is what an edit says that has nothing to write.
-var errUnchanged = errors.New("natsfence: there is nothing to write")
+// written is the entry that an update has made.
+func written(v stamped.Value, revision uint64) *entry {
+	return &entry{Found: stamped.Found{Value: v, Exists: true}, revision: revision}
+}
 
 // swap replaces the value by what edit makes of it. An edit that fails on a value from
 // memory is asked again on the newest one: its error must be of what there is. trusting
 // says that the value from memory may be used.
-func (r *Resource) swap(ctx context.Context, trusting bool, edit func(entry) (value, error)) error {
+func (r *Resource) swap(ctx context.Context, trusting bool, edit stamped.Edit) error {
 	call := newCall()
 	for attempt := range r.attempts {
 		if err := pause(ctx, attempt); err != nil {
@@ -49,24 +50,24 @@ func (r *Resource) swap(ctx context.Context, trusting bool, edit func(entry) (va
 			if found, err = r.read(ctx); err != nil {
 				return err
 			}
-			if found.call == call {
+			if found.Call == call {
 				return nil // our own update, which the client has sent twice
 			}
 		}
-		next, err := edit(*found)
+		next, err := edit(found.Found)
 		if err != nil && fromMemory {
 			if found, err = r.read(ctx); err != nil {
 				return err
 			}
-			next, err = edit(*found)
+			next, err = edit(found.Found)
 		}
-		if errors.Is(err, errUnchanged) {
+		if errors.Is(err, stamped.ErrUnchanged) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		next.call = call
+		next.Call = call
 		done, err := r.update(ctx, next, found.revision)
 		if done || err != nil {
 			return err
@@ -76,8 +77,8 @@ func (r *Resource) swap(ctx context.Context, trusting bool, edit func(entry) (va
 }
 
 // update returns false without an error if the revision is no longer the newest.
-func (r *Resource) update(ctx context.Context, next value, revision uint64) (done bool, err error) {
-	data, err := next.encode()
+func (r *Resource) update(ctx context.Context, next stamped.Value, revision uint64) (done bool, err error) {
+	data, err := next.Encode()
 	if err != nil {
 		return false, err
 	}
@@ -90,7 +91,7 @@ func (r *Resource) update(ctx context.Context, next value, revision uint64) (don
 	got, err := r.kv.Update(sending, r.key, data, revision)
 	switch {
 	case err == nil:
-		r.remember(&entry{value: next, revision: got})
+		r.remember(written(next, got))
 		return true, nil
 	case lostCompare(err):
 		return false, nil
@@ -103,13 +104,13 @@ func (r *Resource) update(ctx context.Context, next value, revision uint64) (don
 
 // settle looks whether an update was stored that the store has failed. The answer comes
 // when that is decided, so what is not there will not come.
-func (r *Resource) settle(ctx context.Context, next value, err error) (done bool, _ error) {
+func (r *Resource) settle(ctx context.Context, next stamped.Value, err error) (done bool, _ error) {
 	r.forget()
 	found, rerr := r.read(ctx)
 	switch {
 	case rerr != nil:
 		return false, sent(ctx, err)
-	case found.call == next.call:
+	case found.Call == next.Call:
 		return true, nil
 	}
 	return false, fmt.Errorf("natsfence: write refused, nothing was applied: %w", err)
@@ -133,7 +134,7 @@ func (r *Resource) read(ctx context.Context) (*entry, error) {
 			return e, nil
 		case attempt < patience:
 		case e.revision == 0:
-			return &entry{err: ErrDeleted}, nil // not even a marker is left
+			return &entry{Found: stamped.Found{Err: ErrDeleted}}, nil // not even a marker is left
 		default:
 			return nil, fmt.Errorf("%w: the key %q is at %d, and was at %d", ErrWentBack, r.key, e.revision, seen)
 		}

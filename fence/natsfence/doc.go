@@ -13,7 +13,10 @@
 //		return err
 //	})
 //
-// The value is one line of JSON, in which the mark is, and the body behind it: see value.go.
+// The value is one line of JSON, in which the mark is, and behind it the body as it is:
+//
+//	{"etcdfence":1,"mark":"v1;e=0;r=53;s=7;o=694d81%2Fweb-7:4711;l=orders%2F42","call":"..."}
+//	the body
 //
 // # Authority
 //

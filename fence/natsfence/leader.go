@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/etcdfence/etcdfence/fence"
+	"github.com/etcdfence/etcdfence/fence/internal/stamped"
 )
 
 // Reads go to the stream's leader. The client's own Get asks whichever replica is nearest,
@@ -64,12 +65,14 @@ func (r *Resource) ask(ctx context.Context) (*entry, error) {
 			return nil, fmt.Errorf("natsfence: read %q: %w", r.key, err)
 		}
 		if h.Get("KV-Operation") != "" || h.Get(jetstream.MarkerReasonHeader) != "" {
-			e.err = ErrDeleted
+			e.Err = ErrDeleted
 			return e, nil
 		}
 	}
-	e.raw = last.Message.Data
-	e.value, e.err = decode(e.raw)
+	e.Exists, e.Raw = true, last.Message.Data
+	if e.Value, err = stamped.Decode(e.Raw); err != nil {
+		e.Err = fmt.Errorf("%w: %w", ErrForeign, err)
+	}
 	return e, nil
 }
 

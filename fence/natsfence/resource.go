@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/etcdfence/etcdfence/fence"
+	"github.com/etcdfence/etcdfence/fence/internal/stamped"
 )
 
 // What zero values in [Options] mean.
@@ -52,11 +53,9 @@ type Resource struct {
 	conn     *nats.Conn
 	kv       jetstream.KeyValue
 	key      string
-	lock     string
+	rules    stamped.Rules
 	attempts int
-	keep     int
 	timeout  time.Duration
-	judge    func(lock string, mark, s fence.Stamp) error
 
 	getSubject string // of a read, and what it says
 	getRequest []byte
@@ -101,13 +100,11 @@ func Open(ctx context.Context, js jetstream.JetStream, bucket, key, lock string,
 	if err != nil {
 		return nil, err
 	}
-	r := &Resource{conn: js.Conn(), kv: kv, key: key, lock: lock,
+	r := &Resource{conn: js.Conn(), kv: kv, key: key,
+		rules: stamped.Rules{Lock: lock, Where: fmt.Sprintf("natsfence: the key %q", key),
+			Keep: cmp.Or(opts.Operations, DefaultOperations), AnyOrder: opts.AnyOrder},
 		getSubject: apiPrefix(js.Options()) + "STREAM.MSG.GET.KV_" + bucket, getRequest: request,
-		attempts: cmp.Or(opts.Attempts, DefaultAttempts), keep: cmp.Or(opts.Operations, DefaultOperations),
-		timeout: cmp.Or(opts.Timeout, DefaultTimeout), judge: fence.Judge}
-	if opts.AnyOrder {
-		r.judge = fence.JudgeAnyOrder
-	}
+		attempts: cmp.Or(opts.Attempts, DefaultAttempts), timeout: cmp.Or(opts.Timeout, DefaultTimeout)}
 	return r, nil
 }
 
@@ -119,94 +116,37 @@ func Open(ctx context.Context, js jetstream.JetStream, bucket, key, lock string,
 // [ErrTooLarge]. [fence.ErrContended] means that others keep replacing the value, or that
 // the stream has no leader.
 func (r *Resource) Apply(ctx context.Context, s fence.Stamp, change func(ctx context.Context, tx *Tx) error) error {
-	op := fence.OperationFrom(ctx)
-	if op != nil {
-		if err := op.Check(); err != nil {
-			return err
-		}
-	}
-	return r.swap(ctx, true, func(found entry) (value, error) {
-		if err := r.admit(found, s, r.judge); err != nil {
-			return value{}, err
-		}
-		next := found.value
-		if op != nil {
-			if err := found.done(op); err != nil {
-				return value{}, err
-			}
-			op.SetResult(nil) // an earlier attempt that failed must not leave its answer behind
-		}
-		tx := &Tx{body: found.body, exists: found.revision > 0}
-		if err := change(ctx, tx); err != nil {
-			return value{}, err
-		}
-		next.body = tx.body
-		if op != nil {
-			next.operations = record(found.operations, operation{op.ID(), s, op.Result()}, r.keep)
-		}
-		if next.mark.Compare(s) < 0 { // always, but in any order
-			next.mark = s
-		}
-		return next, nil
+	edit, err := r.rules.Apply(ctx, s, func(ctx context.Context, body []byte, exists bool) ([]byte, error) {
+		tx := &Tx{body: body, exists: exists}
+		err := change(ctx, tx)
+		return tx.body, err
 	})
+	if err != nil {
+		return err
+	}
+	return r.swap(ctx, true, edit)
 }
 
 // Claim implements [fence.FencedResource] with a read and a write; a claim that was made
 // before is a read. It returns [ErrDeleted] and [ErrForeign] besides.
 func (r *Resource) Claim(ctx context.Context, t fence.Token) error {
-	return r.swap(ctx, false, func(found entry) (value, error) {
-		if !t.IsZero() && t == found.mark.Token() {
-			return value{}, errUnchanged // claimed before, or written already
-		}
-		if err := r.admit(found, t.At(0), fence.Judge); err != nil {
-			return value{}, err
-		}
-		next := found.value
-		next.mark = t.At(0)
-		return next, nil
-	})
-}
-
-// admit judges a stamp against what was found.
-func (r *Resource) admit(found entry, s fence.Stamp, rule func(lock string, mark, s fence.Stamp) error) error {
-	if err := fence.Judge(r.lock, fence.Stamp{}, s); err != nil && found.err != nil {
-		return err // no stamp of ours, whatever is there
-	}
-	if err := r.ours(found, s); err != nil {
-		return err
-	}
-	return rule(r.lock, found.mark, s)
-}
-
-// ours is nil if there is a mark of this lock, or the key never was.
-func (r *Resource) ours(found entry, s fence.Stamp) error {
-	if found.err != nil {
-		return found.err
-	}
-	if mark := found.mark; !mark.IsZero() && mark.Token().Lock() != r.lock {
-		return fmt.Errorf("natsfence: the key %q is guarded by another lock: %w", r.key,
-			&fence.RefusedError{Lock: mark.Token().Lock(), Presented: s, Mark: mark, Reason: fence.ErrWrongLock})
-	}
-	return nil
+	return r.swap(ctx, false, r.rules.Claim(t))
 }
 
 // Mark implements [fence.FencedResource] with a read. It returns [ErrDeleted] and
 // [ErrForeign] besides.
 func (r *Resource) Mark(ctx context.Context, lock string) (fence.Stamp, error) {
-	if err := fence.CheckLock(lock); err != nil {
+	if err := r.rules.CheckMark(lock); err != nil {
 		return fence.Stamp{}, fmt.Errorf("natsfence: %w", err)
-	}
-	if lock != r.lock {
-		return fence.Stamp{}, fmt.Errorf("natsfence: mark of %q: %w", lock, &fence.RefusedError{Lock: r.lock, Reason: fence.ErrWrongLock})
 	}
 	found, err := r.read(ctx)
 	if err == nil {
-		err = r.ours(*found, fence.Stamp{})
+		err = r.rules.Ours(found.Found, fence.Stamp{})
 	}
 	if err != nil {
 		return fence.Stamp{}, err
 	}
-	return found.mark, nil
+	return found.Mark, nil
 }
 
 // Body reads the body without a fence, nil if nothing was written yet. After a claim by
@@ -217,7 +157,7 @@ func (r *Resource) Body(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return found.body, r.ours(*found, fence.Stamp{})
+	return found.Found.Body, r.rules.Ours(found.Found, fence.Stamp{})
 }
 
 func (r *Resource) remembered(trusting bool) *entry {
