@@ -35,6 +35,8 @@ func (r *Resource) ask(ctx context.Context, script *Script, c *call, s fence.Sta
 	}
 	if err == nil {
 		err = r.verdict(a, c, s, args)
+	} else {
+		err = r.foreign(err)
 	}
 	if err != nil && lost {
 		// An earlier sending may have been applied, and overtaken by another holder since.
@@ -85,6 +87,11 @@ func (r *Resource) unpresentable(ctx context.Context, s fence.Stamp, err error) 
 		return err
 	}
 	return fence.Judge(r.lock, mark, s)
+}
+
+// foreign says where it was.
+func (r *Resource) foreign(err error) error {
+	return fmt.Errorf("%w: in %q or beside it", err, r.keys[0])
 }
 
 func (r *Resource) wrongLock(mark, s fence.Stamp) error {

@@ -41,13 +41,13 @@ func (r *Resource) checkEviction(ctx context.Context) error {
 	if cluster, ok := r.client.(*redis.ClusterClient); ok {
 		master, err := cluster.MasterForKey(ctx, r.keys[0])
 		if err != nil {
-			return failure(ctx, "asking for the master", false, err)
+			return unread(ctx, "ask for the master", err)
 		}
 		from = master
 	}
 	info, err := from.Info(ctx, "memory").Result()
 	if err != nil {
-		return failure(ctx, "asking whether marks are evicted; see Options.NoCheck", false, err)
+		return unread(ctx, "ask whether marks are evicted (see Options.NoCheck)", err)
 	}
 	facts := map[string]string{}
 	for line := range strings.Lines(info) {

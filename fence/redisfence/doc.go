@@ -12,8 +12,7 @@
 //		return nil
 //	})
 //
-// The mark is a hash with the fields lock, owner, epoch, revision, sequence, rebases, call:
-// HGETALL shows it. A change reads with the client as ever. After a claim by this hold what
+// The mark is a hash, whose fields HGETALL shows. A change reads with the client as ever. After a claim by this hold what
 // it reads stays true until a newer holder claims, or it writes itself.
 //
 // # Half a change
@@ -85,8 +84,8 @@
 // a call that finds its own word knows that it has been here, and succeeds once. If no
 // answer comes at all it is [fence.ErrUnknownOutcome]: send the same stamp again.
 //
-// LOADING, BUSY, READONLY, CLUSTERDOWN, TRYAGAIN, MASTERDOWN, and too many redirections are
-// [fence.ErrContended]: nothing was applied. So it is with every other answer of Redis.
+// LOADING, BUSY, READONLY, NOREPLICAS, CLUSTERDOWN, TRYAGAIN, MASTERDOWN, and too many
+// redirections are [fence.ErrContended]: nothing was applied. So it is with every other answer of Redis.
 //
 // A script that Redis does not know (NOSCRIPT: after a restart, a failover, SCRIPT FLUSH) is
 // sent with its text.

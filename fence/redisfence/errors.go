@@ -43,7 +43,8 @@ var (
 
 	// ErrTorn is returned when Redis failed a command after others of the same change were
 	// applied: see "Half a change" in the package's documentation. The mark is at the stamp,
-	// so that nothing older comes after it. Repair the data under a new stamp.
+	// so that nothing older comes after it, and a repeat of the stamp is told the same.
+	// Repair the data under a new stamp.
 	ErrTorn = errors.New("redisfence: half of the change was applied")
 
 	// ErrDenied is returned when Redis does not know this user or lets it not do what is
@@ -70,9 +71,10 @@ var kinds = map[string]error{
 	"READONLY":    fence.ErrContended, // a replica, which is or was promoted
 	"CLUSTERDOWN": fence.ErrContended,
 	"TRYAGAIN":    fence.ErrContended, // a slot is on its way
+	"NOREPLICAS":  fence.ErrContended, // fewer than min-replicas-to-write
 	"MOVED":       fence.ErrContended,
 	"ASK":         fence.ErrContended,
-	"WRONGTYPE":   ErrForeign, // types of other keys are asked before
+	"WRONGTYPE":   ErrUnfit, // for a Script; of all others the types are asked before
 	"NOAUTH":      ErrDenied,
 	"WRONGPASS":   ErrDenied,
 	"NOPERM":      ErrDenied,
@@ -80,31 +82,54 @@ var kinds = map[string]error{
 	"CROSSSLOT":   ErrSlot,
 }
 
+// longer are answers whose code says nothing.
+var longer = map[string]error{
+	"ERR max number of clients reached":     fence.ErrContended,
+	"ERR The user executing the script can": ErrDenied, // Redis 7.0, of a command in a script
+	"ERR ACL failure in script":             ErrDenied, // later ones
+}
+
 // kindOf is nil for an answer that has no kind, such as an error of a Script's own.
 func kindOf(answer redis.Error) error {
-	code, _, _ := strings.Cut(answer.Error(), " ")
-	if strings.HasPrefix(answer.Error(), "ERR max number of clients reached") {
-		return fence.ErrContended
+	text := answer.Error()
+	code, _, _ := strings.Cut(text, " ")
+	for prefix, kind := range longer {
+		if strings.HasPrefix(text, prefix) {
+			return kind
+		}
 	}
 	return kinds[code]
 }
 
-// failure names the error of a call. lost says that some sending of it may have been
-// applied.
+// failure names the error of a call that was to change something. lost says that some
+// sending of it may have been applied.
 func failure(ctx context.Context, what string, lost bool, err error) error {
 	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
 		err = fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
-	var answer redis.Error
-	switch {
-	case lost:
+	if lost {
 		return fmt.Errorf("redisfence: %s: %w: %w", what, fence.ErrUnknownOutcome, err)
-	case !errors.As(err, &answer):
-		return fmt.Errorf("redisfence: %s: nothing was sent: %w", what, err)
-	case kindOf(answer) != nil:
-		return fmt.Errorf("redisfence: %s: %w: nothing was applied: %w", what, kindOf(answer), err)
 	}
-	return fmt.Errorf("redisfence: %s: refused, nothing was applied: %w", what, err)
+	return unread(ctx, what+", nothing was applied", err)
+}
+
+// unread names the error of a call that could not change anything, or did not.
+func unread(ctx context.Context, what string, err error) error {
+	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	var answer redis.Error
+	if !errors.As(err, &answer) {
+		return fmt.Errorf("redisfence: %s: %w", what, err)
+	}
+	switch kind := kindOf(answer); kind {
+	case nil:
+		return fmt.Errorf("redisfence: %s: %w", what, err)
+	case fence.ErrContended: //nolint:errorlint // a kind is one of the sentinels itself
+		return fmt.Errorf("redisfence: %s: %w: %w", what, kind, err)
+	default:
+		return fmt.Errorf("%w: %s: %w", kind, what, err) // begins with our name
+	}
 }
 
 // again reports whether the same call may have more luck in a moment.

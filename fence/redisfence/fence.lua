@@ -64,27 +64,31 @@ local function integer(s) -- as Redis accepts it for INCRBY
 end
 
 -- The mark. What it cannot read is never taken for no mark.
-local names = {'lock', 'owner', 'epoch', 'revision', 'sequence', 'rebases', 'call'}
-local mark = redis.call('HMGET', mark_key, unpack(names)) -- WRONGTYPE ends it here, and changes nothing
+local names = {'lock', 'owner', 'epoch', 'revision', 'sequence', 'rebases', 'call', 'torn'}
+local mark = redis.pcall('HMGET', mark_key, unpack(names))
+if mark.err then
+	return mark.err:find('^WRONGTYPE') and {'foreign'} or mark
+end
 for i, name in ipairs(names) do
 	mark[name] = mark[i]
 end
 local marked = redis.call('EXISTS', mark_key) == 1
-if marked and not (mark.lock and mark.owner and mark.call and number(mark.epoch) and
+if marked and not (mark.lock and mark.owner and mark.call and mark.torn and number(mark.epoch) and
 		number(mark.revision) and number(mark.sequence) and number(mark.rebases)) then
 	return {'foreign'}
 elseif not marked then
-	mark = {lock = '', owner = '', epoch = '0', revision = '0', sequence = '0', rebases = '0', call = ''}
+	mark = {lock = '', owner = '', epoch = '0', revision = '0', sequence = '0', rebases = '0', call = '', torn = ''}
 end
 
 local function answer(word, more)
 	return {word, mark.lock, mark.owner, mark.epoch, mark.revision, mark.sequence, mark.rebases, more}
 end
 
--- set_mark returns the error if Redis refuses.
-local function set_mark()
+-- set_mark returns the error if Redis refuses. What is torn is noted, so that nobody who
+-- repeats the stamp takes it for done.
+local function set_mark(torn)
 	local reply = redis.pcall('HSET', mark_key, 'lock', mark.lock, 'owner', mark.owner, 'epoch', mark.epoch,
-		'revision', mark.revision, 'sequence', mark.sequence, 'rebases', mark.rebases, 'call', call)
+		'revision', mark.revision, 'sequence', mark.sequence, 'rebases', mark.rebases, 'call', call, 'torn', torn or '')
 	if type(reply) == 'table' and reply.err then
 		return reply
 	end
@@ -93,7 +97,7 @@ end
 
 if what == 'mark' then
 	return answer('ok')
-elseif marked and mark.call == call then
+elseif marked and mark.call == call and mark.torn == '' then
 	return answer('ok') -- this very call has been here: the client had lost the answer
 end
 
@@ -124,13 +128,20 @@ if marked and mark.lock ~= lock then
 	return answer('refused')
 elseif same and what == 'claim' then
 	return answer('ok') -- claimed before, or written already
+elseif same and mark.sequence == sequence and mark.torn ~= '' then
+	return answer('torn', mark.torn) -- it was this one
 elseif not newer and not (same and (what == 'any' or older({mark.sequence}, {sequence}))) then
 	return answer('refused')
 end
 
-local first = 15
+local first, many = 15, 0 -- the change's place in ARGV, operations that are recorded
 if what ~= 'claim' then
 	if ARGV[12] ~= '' then
+		local hash, list = redis.call('TYPE', operations_key).ok, redis.call('TYPE', order_key).ok
+		if (hash ~= 'none' and hash ~= 'hash') or (list ~= 'none' and list ~= 'list') then
+			return {'foreign'}
+		end
+		many = redis.call('LLEN', order_key)
 		local before = redis.call('HGET', operations_key, ARGV[12])
 		if before then
 			return answer('duplicate', before)
@@ -187,19 +198,32 @@ end
 if newer or older({mark.sequence}, {sequence}) then -- always, but in any order
 	mark.lock, mark.owner, mark.epoch, mark.revision, mark.sequence = lock, owner, epoch, revision, sequence
 end
+local function torn(why)
+	set_mark(why) -- nothing older comes after half a change
+	return answer('torn', why)
+end
 failure = failure or set_mark()
 if failure and applied == 0 then
 	return failure
 elseif failure then
-	set_mark() -- at least nothing older comes after half a change
-	return answer('torn', applied .. ' applied, and then: ' .. failure.err)
+	return torn(applied .. ' applied, and then: ' .. failure.err)
 end
 
 if what ~= 'claim' and ARGV[12] ~= '' then
-	redis.call('HSET', operations_key, ARGV[12], ARGV[13])
-	redis.call('RPUSH', order_key, ARGV[12])
-	while redis.call('LLEN', order_key) > tonumber(ARGV[14]) do
-		redis.call('HDEL', operations_key, redis.call('LPOP', order_key))
+	local function record(...)
+		local reply = redis.pcall(...)
+		if type(reply) == 'table' and reply.err then
+			failure = failure or reply
+		end
+		return reply
+	end
+	record('HSET', operations_key, ARGV[12], ARGV[13])
+	record('RPUSH', order_key, ARGV[12])
+	for _ = 1, many + 1 - tonumber(ARGV[14]) do
+		record('HDEL', operations_key, record('LPOP', order_key))
+	end
+	if failure then
+		return torn('all applied, but the operation was not recorded: ' .. failure.err)
 	end
 end
 return answer('ok')

@@ -21,7 +21,7 @@ func (r *Resource) Rebase(ctx context.Context, from, to fence.Stamp) error {
 	a, lost, err := r.send(ctx, usual, c, r.keys[:], append(r.args("rebase", c, to), was...))
 	switch {
 	case errors.Is(err, ErrForeign), errors.Is(err, errAnswer):
-		return err
+		return r.foreign(err)
 	case err != nil:
 		return failure(ctx, "rebase", lost, err)
 	}

@@ -144,7 +144,6 @@ func (r *Resource) Apply(ctx context.Context, s fence.Stamp, change func(ctx con
 			return err
 		}
 		id = op.ID()
-		tx.needs = append(tx.needs, &need{key: r.keys[1], kind: "hash"}, &need{key: r.keys[2], kind: "list"})
 	}
 	args := append(r.args(r.apply, c, s), id, kept, r.operations)
 	args = append(tx.args(args), tx.words...)
@@ -185,11 +184,11 @@ func (r *Resource) Mark(ctx context.Context, lock string) (fence.Stamp, error) {
 func (r *Resource) read(ctx context.Context) (fence.Stamp, error) {
 	c := newCall()
 	a, _, err := r.send(ctx, usual, c, r.keys[:], r.args("mark", c, fence.Stamp{}))
-	if errors.Is(err, ErrForeign) {
-		return fence.Stamp{}, err
-	}
-	if err != nil {
-		return fence.Stamp{}, failure(ctx, "read", false, err)
+	switch {
+	case errors.Is(err, ErrForeign):
+		return fence.Stamp{}, r.foreign(err)
+	case err != nil:
+		return fence.Stamp{}, unread(ctx, "read the mark", err)
 	}
 	return a.mark, nil
 }

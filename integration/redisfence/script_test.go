@@ -96,10 +96,31 @@ func TestTornScript(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 		marked(t, r, s)
-		mustBe(t, r.Apply(t.Context(), s, p.set(":a", "again")), fence.ErrReplayed)
+		mustBe(t, r.Apply(t.Context(), s, p.set(":a", "again")), redisfence.ErrTorn) // also to who has lost the answer
 		if p.get(t, ":a") != "half" {
 			t.Error(p.dump(t))
 		}
+	}
+	mustBe(t, r.Apply(t.Context(), at(t, 5, 2), p.set(":a", "again")), fence.ErrReplayed)
+	must(t, r.Apply(t.Context(), at(t, 5, 4), p.set(":a", "repaired")))
+	mustBe(t, r.Apply(t.Context(), at(t, 5, 4), p.set(":a", "again")), fence.ErrReplayed)
+}
+
+// Who loses the answer of a torn one is not told that it is done.
+func TestLostReplyOfATornOne(t *testing.T) {
+	p, _, proxy := lossy(t)
+	tear := do(func(tx *redisfence.Tx) {
+		tx.Run(redisfence.NewScript(`redis.call('SET', KEYS[1], 'half'); error('no')`), []string{p.key(":a")})
+	})
+	for i, attempts := range []int{1, 2} {
+		r, s := p.open(t, &redisfence.Options{Attempts: attempts}), at(t, 5, int64(i+1))
+		proxy.Lose(1, "evalsha", "eval")
+		err := r.Apply(t.Context(), s, tear)
+		if attempts == 1 {
+			mustBe(t, err, fence.ErrUnknownOutcome)
+			err = r.Apply(t.Context(), s, tear)
+		}
+		mustBe(t, err, redisfence.ErrTorn)
 	}
 }
 

@@ -105,7 +105,8 @@ func StartReplica(t testing.TB, of *Server, opts ...Option) *Server {
 	t.Helper()
 	host, port, err := net.SplitHostPort(of.addr)
 	must(t, err)
-	s := StartAtPort(t, append(opts, private.WithSettings("replicaof "+host+" "+port, "repl-diskless-sync-delay 0"))...)
+	must(t, of.Client(t).ConfigSet(t.Context(), "repl-diskless-sync-delay", "0").Err()) // no other one will come
+	s := StartAtPort(t, append(opts, private.WithSettings("replicaof "+host+" "+port))...)
 	replica := s.Client(t)
 	await(t, "a replica that is up to date", func() bool {
 		info, err := replica.Info(t.Context(), "replication").Result()

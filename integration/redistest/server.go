@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -43,6 +44,7 @@ func socket(dir string) string { return filepath.Join(dir, "s") }
 type Server struct {
 	*private.Server
 	addr string // host and port, if it has one
+	pid  int    // while it is frozen
 }
 
 // Option changes how a server is started.
@@ -106,6 +108,27 @@ func client(t testing.TB, o *redis.Options) *redis.Client {
 		}
 	})
 	return c
+}
+
+// Freeze stops the server's process as SIGSTOP does: connections stay, and nothing is
+// answered until Thaw.
+func (s *Server) Freeze(t testing.TB) {
+	t.Helper()
+	info, err := s.Client(t).Info(t.Context(), "server").Result()
+	must(t, err)
+	s.pid, err = strconv.Atoi(facts(info)["process_id"])
+	must(t, err)
+	must(t, syscall.Kill(s.pid, syscall.SIGSTOP))
+	t.Cleanup(func() { s.Thaw(t) }) // or nobody can stop it
+}
+
+// Thaw undoes Freeze. Thawing one that is not frozen does nothing.
+func (s *Server) Thaw(t testing.TB) {
+	t.Helper()
+	if s.pid != 0 {
+		must(t, syscall.Kill(s.pid, syscall.SIGCONT))
+		s.pid = 0
+	}
 }
 
 // dial connects to the server, as a relay does.
