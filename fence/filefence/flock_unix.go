@@ -9,6 +9,8 @@ import (
 	"syscall"
 )
 
+var unsupported error
+
 // tryLock takes the lock of an open file if it is free. The lock belongs to this opening of
 // the file: two in one process exclude each other too.
 func tryLock(file *os.File) (locked bool, err error) {

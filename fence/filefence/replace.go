@@ -113,7 +113,7 @@ func (r *Resource) write(data []byte) error {
 	}{
 		{"opened", func() error { _, err := file.Write(data[:half]); return err }},
 		{"half written", func() error { _, err := file.Write(data[half:]); return err }},
-		{"written", file.Sync},
+		{"written", func() error { return r.sync(file) }},
 		{"synced", file.Close},
 		{"closed", func() error { return os.Rename(name, r.path) }},
 	} {
@@ -138,7 +138,7 @@ func (r *Resource) settle(side *os.File) error {
 		return err
 	}
 	defer dir.Close()
-	if err := dir.Sync(); err != nil {
+	if err := r.sync(dir); err != nil {
 		return err
 	}
 	if err := r.step("directory synced"); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/etcdfence/etcdfence/fence"
@@ -46,7 +47,9 @@ type Resource struct {
 	attempts int
 	perm     fs.FileMode
 
-	step func(string) error // a test stops, or fails, at the named step
+	// A test stops, or fails, at a step, and sees what is synced.
+	step func(name string) error
+	sync func(*os.File) error
 }
 
 var (
@@ -80,8 +83,8 @@ func Open(path, lock string, opts *Options) (*Resource, error) {
 	r := &Resource{path: path, attempts: cmp.Or(opts.Attempts, DefaultAttempts), perm: cmp.Or(opts.Perm, DefaultPerm),
 		rules: stamped.Rules{Lock: lock, Where: fmt.Sprintf("filefence: the file %q", path),
 			Keep: cmp.Or(opts.Operations, DefaultOperations), AnyOrder: opts.AnyOrder},
-		step: func(string) error { return nil }}
-	if err := r.check(); err != nil {
+		step: func(string) error { return nil }, sync: (*os.File).Sync}
+	if err := cmp.Or(unsupported, r.check()); err != nil {
 		return nil, fmt.Errorf("filefence: %w", err)
 	}
 	return r, nil

@@ -65,7 +65,7 @@ func (r *Resource) remember(side *os.File) error {
 	if _, err := side.WriteAt([]byte(sideText), 0); err != nil {
 		return err
 	}
-	return side.Sync()
+	return r.sync(side)
 }
 
 // remembered reports whether there was a file.
