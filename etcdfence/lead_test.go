@@ -25,6 +25,8 @@ type leading struct {
 
 func lead(t testing.TB, ctx context.Context, a *etcdfence.Adapter, opts *etcdfence.LeadOptions) *leading {
 	r := &leading{terms: make(chan *etcdfence.Leadership, 1), ended: make(chan error, 1), reply: make(chan error)}
+	ctx, cancel := context.WithCancelCause(ctx)
+	over := make(chan struct{})
 	r.running = runLater(t, func() error {
 		return etcdfence.Lead(ctx, a, "foo", "A", opts, func(ctx context.Context, l *etcdfence.Leadership) error {
 			if tok, err := fence.TokenFrom(ctx); err != nil || tok != l.Token() {
@@ -34,12 +36,18 @@ func lead(t testing.TB, ctx context.Context, a *etcdfence.Adapter, opts *etcdfen
 			select {
 			case <-ctx.Done():
 				r.ended <- context.Cause(ctx)
-				return <-r.reply
 			case err := <-r.reply:
 				return err
 			}
+			select {
+			case err := <-r.reply:
+				return err
+			case <-over:
+				return nil
+			}
 		})
 	})
+	t.Cleanup(func() { cancel(nil); close(over) }) // for a test that has failed
 	return r
 }
 

@@ -286,11 +286,11 @@ func TestObserveEnds(t *testing.T) {
 	cancel(stop)
 	mustBe(t, end(ctx, "foo"), stop)
 	mustBe(t, end(within(t, 50*time.Millisecond), "foo"), context.DeadlineExceeded)
-	mustBe(t, end(t.Context(), ""), etcdfence.ErrBadName)
+	mustBe(t, end(within(t, 20*time.Second), ""), etcdfence.ErrBadName)
 	server.Put(t, "stray/key", "")
-	mustBe(t, end(t.Context(), "stray"), etcdfence.ErrForeignKey)
+	mustBe(t, end(within(t, 20*time.Second), "stray"), etcdfence.ErrForeignKey)
 	faults.Add(etcdtest.Rule{Op: etcdtest.OpGet, Prefix: "foo", Do: etcdtest.FailBefore, Err: rpctypes.ErrPermissionDenied})
-	mustBe(t, end(t.Context(), "foo"), rpctypes.ErrPermissionDenied)
+	mustBe(t, end(within(t, 20*time.Second), "foo"), rpctypes.ErrPermissionDenied)
 	for leader, err := range a.Observe(t.Context(), "foo") {
 		mustBe(t, err, etcdfence.ErrNoLeader)
 		if leader != (etcdfence.Leader{}) {
@@ -298,10 +298,10 @@ func TestObserveEnds(t *testing.T) {
 		}
 		break
 	}
-	closed := runLater(t, func() error { return end(context.Background(), "foo") })
+	closed := runLater(t, func() error { return end(within(t, 20*time.Second), "foo") })
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
 	mustBe(t, closed.wait(t), etcdfence.ErrClosed)
-	mustBe(t, end(t.Context(), "foo"), etcdfence.ErrClosed)
+	mustBe(t, end(within(t, 20*time.Second), "foo"), etcdfence.ErrClosed)
 }
