@@ -56,7 +56,7 @@ local function below(a, b)
 end
 
 local function number(s) -- as the fence writes it
-	return s and #s <= 19 and (s == '0' or s:find('^[1-9]%d*$'))
+	return s and (s == '0' or s:find('^[1-9]%d*$')) and compare(s, '9223372036854775807') <= 0
 end
 
 local function integer(s) -- as Redis accepts it for INCRBY
@@ -73,8 +73,9 @@ for i, name in ipairs(names) do
 	mark[name] = mark[i]
 end
 local marked = redis.call('EXISTS', mark_key) == 1
-if marked and not (mark.lock and mark.owner and mark.call and mark.torn and number(mark.epoch) and
-		number(mark.revision) and number(mark.sequence) and number(mark.rebases)) then
+if marked and not ((mark.lock or '') ~= '' and (mark.owner or '') ~= '' and mark.call and mark.torn and
+		number(mark.epoch) and number(mark.revision) and mark.revision ~= '0' and
+		number(mark.sequence) and number(mark.rebases)) then
 	return {'foreign'}
 elseif not marked then
 	mark = {lock = '', owner = '', epoch = '0', revision = '0', sequence = '0', rebases = '0', call = '', torn = ''}

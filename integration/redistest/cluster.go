@@ -106,7 +106,8 @@ func StartReplica(t testing.TB, of *Server, opts ...Option) *Server {
 	host, port, err := net.SplitHostPort(of.addr)
 	must(t, err)
 	must(t, of.Client(t).ConfigSet(t.Context(), "repl-diskless-sync-delay", "0").Err()) // no other one will come
-	s := StartAtPort(t, append(opts, private.WithSettings("replicaof "+host+" "+port))...)
+	s := StartAtPort(t, append(opts, private.WithSettings("replicaof "+host+" "+port,
+		"appendonly no"))...) // or it does not stop while it makes its first log
 	replica := s.Client(t)
 	await(t, "a replica that is up to date", func() bool {
 		info, err := replica.Info(t.Context(), "replication").Result()
