@@ -29,7 +29,7 @@ func (r *Resource) saw(s state) {
 
 // ask presents a stamp and makes an error of what comes back.
 func (r *Resource) ask(ctx context.Context, script *Script, c *call, s fence.Stamp, keys []string, args []any) error {
-	a, lost, err := r.send(ctx, script, c, append(r.keys[:], keys...), args)
+	a, lost, err := r.send(ctx, script, c, keys, args)
 	if err != nil && !errors.Is(err, ErrForeign) && !errors.Is(err, errAnswer) {
 		return failure(ctx, "write", lost, err)
 	}

@@ -27,8 +27,8 @@ local function change(first)
 		return reply
 	end
 	local keys, args = {}, {}
-	for i = 4, #KEYS do
-		keys[i - 3] = KEYS[i]
+	for i = 2, #KEYS - (ARGV[12] ~= '' and 2 or 0) do
+		keys[i - 1] = KEYS[i]
 	end
 	for i = first, #ARGV do
 		args[i - first + 1] = ARGV[i]

@@ -39,8 +39,8 @@ type once struct{ *redis.Cmd }
 // NoRetry tells the client so.
 func (once) NoRetry() bool { return true }
 
-// send runs a script until there is an answer, at most r.attempts times. lost says that
-// the answer to an earlier sending, or to this one, did not come.
+// send runs a script on the mark and the keys until there is an answer, at most r.attempts
+// times. lost says that the answer to an earlier sending, or to this one, did not come.
 func (r *Resource) send(ctx context.Context, s *Script, c *call, keys []string, args []any) (a answer, lost bool, err error) {
 	for attempt := range r.attempts {
 		if err := pause(ctx, attempt); err != nil {
@@ -68,8 +68,8 @@ func (r *Resource) send(ctx context.Context, s *Script, c *call, keys []string, 
 var errNoAttempt = errors.New("redisfence: no attempt")
 
 func (r *Resource) run(ctx context.Context, how, script string, keys []string, args []any) ([]any, error) {
-	all := make([]any, 0, 3+len(keys)+len(args))
-	all = append(all, how, script, len(keys))
+	all := make([]any, 0, 4+len(keys)+len(args))
+	all = append(all, how, script, 1+len(keys), r.keys[0])
 	for _, key := range keys {
 		all = append(all, key)
 	}

@@ -85,7 +85,9 @@
 // answer comes at all it is [fence.ErrUnknownOutcome]: send the same stamp again.
 //
 // LOADING, BUSY, READONLY, NOREPLICAS, CLUSTERDOWN, TRYAGAIN, MASTERDOWN, and too many
-// redirections are [fence.ErrContended]: nothing was applied. So it is with every other answer of Redis.
+// redirections are [fence.ErrContended]: nothing was applied. (While a slot moves to another
+// node of a cluster, TRYAGAIN is the answer to every change that names a key which is
+// missing, until the slot has moved.) So it is with every other answer of Redis.
 //
 // A script that Redis does not know (NOSCRIPT: after a restart, a failover, SCRIPT FLUSH) is
 // sent with its text.

@@ -4,7 +4,8 @@
 -- But it does not roll back: what a script has written stays when a later command fails. So
 -- everything that can be refused is looked at first, in this order, and only then written.
 --
---   KEYS  1 the mark, a hash   2 the operations, a hash   3 their order, a list   4.. the change's
+--   KEYS  1 the mark, a hash   2.. the change's   and if there is an operation, at the end:
+--         the operations, a hash   their order, a list
 --   ARGV  1 what is to be done       2 a word for this call, the same in each repeat by the client
 --         3 lock  4 owner  5 epoch  6 revision  7 sequence                      the stamp
 --         8 rebases  9 epoch  10 revision  11 sequence      the newest mark that the caller knows of
@@ -14,7 +15,7 @@
 --
 -- Numbers are decimal strings all the way. As Lua's numbers they would end at 2^53.
 
-local mark_key, operations_key, order_key = KEYS[1], KEYS[2], KEYS[3]
+local mark_key, operations_key, order_key = KEYS[1], KEYS[#KEYS - 1], KEYS[#KEYS]
 local what, call, lock, owner = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local epoch, revision, sequence = ARGV[5], ARGV[6], ARGV[7]
 

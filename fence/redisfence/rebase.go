@@ -18,7 +18,7 @@ func (r *Resource) Rebase(ctx context.Context, from, to fence.Stamp) error {
 	}
 	c := newCall()
 	was := stampArgs(from)
-	a, lost, err := r.send(ctx, usual, c, r.keys[:], append(r.args("rebase", c, to), was...))
+	a, lost, err := r.send(ctx, usual, c, nil, append(r.args("rebase", c, to), was...))
 	switch {
 	case errors.Is(err, ErrForeign), errors.Is(err, errAnswer):
 		return r.foreign(err)

@@ -48,7 +48,7 @@ type Options struct {
 type Resource struct {
 	client     redis.UniversalClient
 	lock       string
-	keys       [3]string // the mark, the operations, their order
+	keys       [3]string // the mark, and if there are any, the operations and their order
 	slot       int
 	attempts   int
 	operations int
@@ -143,7 +143,7 @@ func (r *Resource) Apply(ctx context.Context, s fence.Stamp, change func(ctx con
 		if kept, err = encodeOperation(c, s, op.Result()); err != nil {
 			return err
 		}
-		id = op.ID()
+		id, tx.keys = op.ID(), append(tx.keys, r.keys[1:]...)
 	}
 	args := append(r.args(r.apply, c, s), id, kept, r.operations)
 	args = append(tx.args(args), tx.words...)
@@ -183,7 +183,7 @@ func (r *Resource) Mark(ctx context.Context, lock string) (fence.Stamp, error) {
 
 func (r *Resource) read(ctx context.Context) (fence.Stamp, error) {
 	c := newCall()
-	a, _, err := r.send(ctx, usual, c, r.keys[:], r.args("mark", c, fence.Stamp{}))
+	a, _, err := r.send(ctx, usual, c, nil, r.args("mark", c, fence.Stamp{}))
 	switch {
 	case errors.Is(err, ErrForeign):
 		return fence.Stamp{}, r.foreign(err)

@@ -88,10 +88,9 @@ func (c *Cluster) Owner(t testing.TB, key string) *Server {
 	t.Helper()
 	master, err := c.Client(t).MasterForKey(t.Context(), key)
 	must(t, err)
-	_, port, err := net.SplitHostPort(master.Options().Addr)
-	must(t, err)
+	_, port := split(t, master.Options().Addr)
 	for _, s := range c.Nodes {
-		if _, p, _ := net.SplitHostPort(s.addr); p == port {
+		if _, p := split(t, s.addr); p == port {
 			return s
 		}
 	}
@@ -103,8 +102,7 @@ func (c *Cluster) Owner(t testing.TB, key string) *Server {
 // returns when it is up to date.
 func StartReplica(t testing.TB, of *Server, opts ...Option) *Server {
 	t.Helper()
-	host, port, err := net.SplitHostPort(of.addr)
-	must(t, err)
+	host, port := split(t, of.addr)
 	must(t, of.Client(t).ConfigSet(t.Context(), "repl-diskless-sync-delay", "0").Err()) // no other one will come
 	s := StartAtPort(t, append(opts, private.WithSettings("replicaof "+host+" "+port,
 		"appendonly no"))...) // or it does not stop while it makes its first log
@@ -114,6 +112,13 @@ func StartReplica(t testing.TB, of *Server, opts ...Option) *Server {
 		return err == nil && facts(info)["master_link_status"] == "up"
 	})
 	return s
+}
+
+func split(t testing.TB, addr string) (host, port string) {
+	t.Helper()
+	host, port, err := net.SplitHostPort(addr)
+	must(t, err)
+	return host, port
 }
 
 func must(t testing.TB, err error) {
