@@ -62,6 +62,13 @@
 // backup revisions go back; a resource then refuses holders that etcd confirms, which
 // is reported as [ErrRolledBack] and healed by a higher [Options].Epoch.
 //
+// # Elections
+//
+// A [Leadership] is a hold whose key has a value for onlookers: [Adapter.Campaign] wins
+// it, on the keys of concurrency.Election, and [Lead] is the loop around it. Onlookers
+// ask with [Adapter.Leader] and follow with [Adapter.Observe]. Leading, like holding,
+// stops nobody's late write; the leader's token does.
+//
 // # Where to read on
 //
 // A token is born in revision.go, travels in fence/wire.go and is enforced by what

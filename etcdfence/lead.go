@@ -50,7 +50,7 @@ func Lead(ctx context.Context, a *Adapter, name, value string, opts *LeadOptions
 	if opts == nil {
 		opts = &LeadOptions{}
 	}
-	for pause := firstPause; ; pause = min(2*pause, a.set.ttl) {
+	for pause := firstPause; ; pause = min(2*pause, a.set.asked()) {
 		l, err := a.Campaign(ctx, name, value)
 		switch {
 		case err == nil:
@@ -64,7 +64,7 @@ func Lead(ctx context.Context, a *Adapter, name, value string, opts *LeadOptions
 					return err
 				}
 			}
-			if time.Since(began) > a.set.ttl {
+			if time.Since(began) > a.set.asked() {
 				pause = firstPause
 			}
 		case ctx.Err() != nil || futile(err) || refusedByServer(err) && !errors.Is(err, ErrLost):

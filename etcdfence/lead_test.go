@@ -167,6 +167,7 @@ func TestLeadThroughAPartition(t *testing.T) {
 		return err
 	})
 	server.WaitQueued(t, "foo/", 2)
+	awaitRenewal(t, first.Hold) // so that the deadline is one that was moved
 	link.Cut()
 	mustBe(t, await(t, r.ended), etcdfence.ErrLost, etcdfence.ErrDeadline)
 	select {

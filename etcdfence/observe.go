@@ -33,8 +33,8 @@ import (
 // It waits as long as it takes while etcd cannot be reached, and misses nothing by
 // that, unless etcd has compacted its history meanwhile or came back from a backup:
 // then it goes on with the latest state, and what was in between is skipped. To notice
-// the latter it reads the queue once in a TTL, but not more often than once a second and not
-// more seldom than every 30 s. A loop that is slow gets everything, late. Everything ends with the loop.
+// a backup it reads the queue once in a TTL, or every 30 s if that is longer. A loop that
+// is slow gets everything, late. Everything that Observe starts ends with the loop.
 func (a *Adapter) Observe(ctx context.Context, name string) iter.Seq2[Leader, error] {
 	return func(yield func(Leader, error) bool) {
 		prefix, err := a.set.keyPrefix(name)
@@ -96,7 +96,7 @@ func (o *onlooker) run(ctx context.Context) error {
 }
 
 // period is how often an onlooker makes sure that its watch tells the truth.
-func (o *onlooker) period() time.Duration { return min(max(o.a.set.ttl, time.Second), 30*time.Second) }
+func (o *onlooker) period() time.Duration { return min(o.a.set.asked(), 30*time.Second) }
 
 // look reads the queue: to begin with it, or, after a watch failed, to find out if
 // the next one can go on where that ended.

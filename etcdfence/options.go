@@ -108,6 +108,9 @@ func (o *Options) settle() (settings, error) {
 
 func (s settings) ttlSeconds() int64 { return int64(math.Ceil(s.ttl.Seconds())) }
 
+// asked is the TTL as etcd is asked for it.
+func (s settings) asked() time.Duration { return time.Duration(s.ttlSeconds()) * time.Second }
+
 // marginOf is how long before the end of a lease of the granted TTL its holds end.
 func (s settings) marginOf(granted time.Duration) time.Duration {
 	if s.margin == 0 {
