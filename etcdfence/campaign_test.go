@@ -194,3 +194,31 @@ func TestLeadersKeyRemoved(t *testing.T) {
 	}
 	release(t, next.Hold)
 }
+
+// A campaign that nobody contests costs one request, as a lock does; etcd's own costs two.
+func TestRequestsOfACampaign(t *testing.T) {
+	server := start(t)
+	ctx := within(t, time.Minute)
+	var ours, theirs etcdtest.Counter
+	a := adapter(t, server.NewClient(t, ours.Option()), nil)
+	release(t, campaign(t, a, "warm up", "").Hold)
+	ours.Reset()
+	release(t, campaign(t, a, "foo", "A").Hold)
+	if got := ours.Count() - ours.Count("Watch", "LeaseKeepAlive"); got != 2 {
+		t.Errorf("campaign and release: %v", &ours)
+	}
+	s, err := concurrency.NewSession(server.NewClient(t, theirs.Option()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	theirs.Reset()
+	raw := concurrency.NewElection(s, "foo")
+	if err := raw.Campaign(ctx, "raw"); err != nil {
+		t.Fatal(err)
+	}
+	if err := raw.Resign(ctx); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("ours %v; theirs %v", &ours, &theirs)
+}
