@@ -2,6 +2,7 @@ package grpcfence
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"google.golang.org/grpc/metadata"
@@ -19,7 +20,7 @@ const (
 // ctx has no stamp.
 func outgoing(ctx context.Context) (context.Context, bool, error) {
 	s, err := fence.StampFrom(ctx)
-	if err != nil {
+	if errors.Is(err, fence.ErrNoToken) {
 		return ctx, false, nil
 	}
 	text, err := s.MarshalText()

@@ -83,7 +83,7 @@ func TestUnansweredCalls(t *testing.T) {
 			t.Errorf("%v: %v", code, err)
 		}
 	}
-	if fromStatus(nil) != nil || fromStatus(io.EOF) != io.EOF { //nolint:errorlint // it must stay the very same
+	if fromStatus(nil) != nil || fromStatus(io.EOF) != io.EOF {
 		t.Error("what is no status is changed")
 	}
 	if err := toStatus(io.ErrUnexpectedEOF); !errors.Is(err, io.ErrUnexpectedEOF) {
