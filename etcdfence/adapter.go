@@ -72,7 +72,7 @@ func New(client *clientv3.Client, opts *Options) (*Adapter, error) {
 // within one TTL); [ErrForeignKey]; [ErrBadName]; [ErrClosed]; the client's, such
 // as a missing permission.
 func (a *Adapter) Lock(ctx context.Context, name string) (*Hold, error) {
-	return a.acquire(ctx, name, a.set.owner, false)
+	return a.acquire(ctx, name, a.label(), false)
 }
 
 // TryLock takes the named lock if nobody holds it or queues for it, and otherwise
@@ -80,7 +80,7 @@ func (a *Adapter) Lock(ctx context.Context, name string) (*Hold, error) {
 // again the error matches [ErrUnknownOutcome] as well, and the adapter goes on
 // removing it. Other errors are those of Lock.
 func (a *Adapter) TryLock(ctx context.Context, name string) (*Hold, error) {
-	return a.acquire(ctx, name, a.set.owner, true)
+	return a.acquire(ctx, name, a.label(), true)
 }
 
 // acquire takes the named lock with a key that has the given value.

@@ -3,6 +3,7 @@ package etcdfence
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
@@ -37,6 +38,12 @@ func (o *Options) ParseKey(key string) (name string, lease clientv3.LeaseID, ok 
 		return "", 0, false
 	}
 	return name, clientv3.LeaseID(id), true
+}
+
+// label is the value of a lock's key: for people, who want to know who waits since when.
+// Nothing reads it to decide, least of all the time, which is this machine's.
+func (a *Adapter) label() string {
+	return a.set.owner + " " + time.Now().UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }
 
 var unescaper = strings.NewReplacer("%2F", "/", "%25", "%")

@@ -68,8 +68,13 @@ func TestKeyLayout(t *testing.T) {
 		if want := server.Queue(t, test.raw+"/"); len(want) != 1 || want[0] != h.Key() {
 			t.Errorf("lock %q under %q has the key %q, a raw mutex would look at %q", test.name, test.prefix, h.Key(), want)
 		}
-		if resp, err := server.Client().Get(within(t, time.Second), h.Key()); err != nil || string(resp.Kvs[0].Value) != "worker 7" {
-			t.Errorf("the key says %q, %v", resp.Kvs, err)
+		resp, err := server.Client().Get(within(t, time.Second), h.Key())
+		if err != nil {
+			t.Fatal(err)
+		}
+		since, ok := strings.CutPrefix(string(resp.Kvs[0].Value), "worker 7 ")
+		if at, err := time.Parse(time.RFC3339Nano, since); !ok || err != nil || time.Since(at) > time.Minute {
+			t.Errorf("the key says %q", resp.Kvs[0].Value)
 		}
 		release(t, h)
 		_ = s.Close()

@@ -35,8 +35,9 @@ type Options struct {
 	// was restored from a backup; never lower it. Default: 0.
 	Epoch int64
 
-	// Owner is a label that tells people who holds: it is part of every token and the
-	// value of the lock's key. It is no secret and decides nothing. Default: host:pid.
+	// Owner is a label that tells people who holds: it is part of every token, and the
+	// value of the lock's key begins with it; the time at which it queued follows. It is no
+	// secret and decides nothing. Default: host:pid.
 	Owner string
 
 	// Logger for what happens in the background and for every hold that ends other
