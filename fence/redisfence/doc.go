@@ -12,8 +12,9 @@
 //		return nil
 //	})
 //
-// The mark is a hash, whose fields HGETALL shows. A change reads with the client as ever. After a claim by this hold what
-// it reads stays true until a newer holder claims, or it writes itself.
+// The mark is a few lines of text, which GET shows. A change reads with the client as ever:
+// after a claim by this hold what it reads stays true until a newer holder claims, or it
+// writes itself.
 //
 // # Half a change
 //
@@ -94,9 +95,8 @@
 //
 // # Permissions
 //
-// A user needs, on the fence's keys and those of the changes: evalsha, eval, hmget, exists,
-// hset, persist, type; hget and get for counters; for operation ids hget, hset, hdel, rpush,
-// lpop, llen; the commands of the changes; and info, unless [Options].NoCheck.
+// A user needs, on the fence's keys and those of the changes: evalsha, eval, get, set;
+// type, and hget for counters; for operation ids type, llen, hget, hset, hdel, rpush, lpop; the commands of the changes; and info, unless [Options].NoCheck.
 //
 // # Limits
 //

@@ -4,7 +4,7 @@
 -- But it does not roll back: what a script has written stays when a later command fails. So
 -- everything that can be refused is looked at first, in this order, and only then written.
 --
---   KEYS  1 the mark, a hash   2.. the change's   and if there is an operation, at the end:
+--   KEYS  1 the mark, a string   2.. the change's   and if there is an operation, at the end:
 --         the operations, a hash   their order, a list
 --   ARGV  1 what is to be done       2 a word for this call, the same in each repeat by the client
 --         3 lock  4 owner  5 epoch  6 revision  7 sequence                      the stamp
@@ -22,7 +22,9 @@ local epoch, revision, sequence = ARGV[5], ARGV[6], ARGV[7]
 -- compare is < 0, 0 or > 0. Nine digits at a time are exact as numbers. (The operator < on
 -- strings goes by the server's locale.)
 local function compare(a, b)
-	if #a ~= #b then
+	if a == b then
+		return 0
+	elseif #a ~= #b then
 		return #a - #b -- there are no leading zeros
 	end
 	for i = 1, #a, 9 do
@@ -34,15 +36,14 @@ local function compare(a, b)
 	return 0
 end
 
--- older tells whether the first of two lists of numbers comes before the other.
-local function older(a, b)
-	for i = 1, #a do
-		local c = compare(a[i], b[i])
-		if c ~= 0 then
-			return c < 0
-		end
-	end
-	return false
+local function number(digits) -- as the fence writes it
+	return (digits == '0' or digits:byte() ~= 48) and compare(digits, '9223372036854775807') <= 0
+end
+
+-- older tells whether the first of two generations comes before the other.
+local function older(epoch_a, revision_a, epoch_b, revision_b)
+	local c = compare(epoch_a, epoch_b)
+	return c < 0 or (c == 0 and compare(revision_a, revision_b) < 0)
 end
 
 -- below compares numbers that may be negative, as INCRBY's are.
@@ -56,30 +57,33 @@ local function below(a, b)
 	return compare(a, b) < 0
 end
 
-local function number(s) -- as the fence writes it
-	return s and (s == '0' or s:find('^[1-9]%d*$')) and compare(s, '9223372036854775807') <= 0
-end
-
 local function integer(s) -- as Redis accepts it for INCRBY
 	return s == '0' or s:find('^%-?[1-9]%d*$')
 end
 
--- The mark. What it cannot read is never taken for no mark.
-local names = {'lock', 'owner', 'epoch', 'revision', 'sequence', 'rebases', 'call', 'torn'}
-local mark = redis.pcall('HMGET', mark_key, unpack(names))
-if mark.err then
-	return mark.err:find('^WRONGTYPE') and {'foreign'} or mark
+-- The mark, line by line:
+--
+--   etcdfence 1
+--   EPOCH REVISION SEQUENCE REBASES
+--   OWNER
+--   LOCK
+--   CALL      the word of the call that wrote it
+--   TORN      nothing, or how the change of this stamp was left half-done
+--
+-- What cannot be read is never taken for no mark.
+local text = redis.pcall('GET', mark_key)
+if type(text) == 'table' then
+	return text.err:find('^WRONGTYPE') and {'foreign'} or text
 end
-for i, name in ipairs(names) do
-	mark[name] = mark[i]
-end
-local marked = redis.call('EXISTS', mark_key) == 1
-if marked and not ((mark.lock or '') ~= '' and (mark.owner or '') ~= '' and mark.call and mark.torn and
-		number(mark.epoch) and number(mark.revision) and mark.revision ~= '0' and
-		number(mark.sequence) and number(mark.rebases)) then
-	return {'foreign'}
-elseif not marked then
-	mark = {lock = '', owner = '', epoch = '0', revision = '0', sequence = '0', rebases = '0', call = '', torn = ''}
+local marked = text ~= false
+local mark = {epoch = '0', revision = '0', sequence = '0', rebases = '0', owner = '', lock = '', call = '', torn = ''}
+if marked then
+	mark.epoch, mark.revision, mark.sequence, mark.rebases, mark.owner, mark.lock, mark.call, mark.torn =
+		text:match('^etcdfence 1\n(%d+) (%d+) (%d+) (%d+)\n([^\n]+)\n([^\n]+)\n([^\n]*)\n([^\n]*)$')
+	if not (mark.epoch and number(mark.epoch) and number(mark.revision) and number(mark.sequence) and
+			number(mark.rebases)) or mark.revision == '0' then
+		return {'foreign'}
+	end
 end
 
 local function answer(word, more)
@@ -87,19 +91,17 @@ local function answer(word, more)
 end
 
 -- set_mark returns the error if Redis refuses. What is torn is noted, so that nobody who
--- repeats the stamp takes it for done.
+-- repeats the stamp takes it for done. SET also takes away the end that somebody may have
+-- given to the key.
 local function set_mark(torn)
-	local reply = redis.pcall('HSET', mark_key, 'lock', mark.lock, 'owner', mark.owner, 'epoch', mark.epoch,
-		'revision', mark.revision, 'sequence', mark.sequence, 'rebases', mark.rebases, 'call', call, 'torn', torn or '')
-	if type(reply) == 'table' and reply.err then
-		return reply
-	end
-	redis.pcall('PERSIST', mark_key) -- a mark must not expire, whoever has asked for it
+	local reply = redis.pcall('SET', mark_key, 'etcdfence 1\n' .. mark.epoch .. ' ' .. mark.revision .. ' ' .. mark.sequence ..
+		' ' .. mark.rebases .. '\n' .. mark.owner .. '\n' .. mark.lock .. '\n' .. call .. '\n' .. (torn or ''))
+	return reply.err and reply
 end
 
 if what == 'mark' then
 	return answer('ok')
-elseif marked and mark.call == call and mark.torn == '' then
+elseif mark.call == call and mark.torn == '' then
 	return answer('ok') -- this very call has been here: the client had lost the answer
 end
 
@@ -117,14 +119,21 @@ end
 
 -- The store is behind what the caller has seen: marks were lost, and with them perhaps what
 -- this hold has read. A generation that is newer than that has read nothing yet.
-local seen = {ARGV[8], ARGV[9], ARGV[10], ARGV[11]}
-if older({mark.rebases, mark.epoch, mark.revision, mark.sequence}, seen) and
-		not older({seen[2], seen[3]}, {epoch, revision}) then
+local function behind(rebases, seen_epoch, seen_revision, seen_sequence)
+	local c = compare(mark.rebases, rebases)
+	if c == 0 and older(mark.epoch, mark.revision, seen_epoch, seen_revision) then
+		c = -1
+	elseif c == 0 and mark.epoch == seen_epoch and mark.revision == seen_revision then
+		c = compare(mark.sequence, seen_sequence)
+	end
+	return c < 0 and not older(seen_epoch, seen_revision, epoch, revision)
+end
+if behind(ARGV[8], ARGV[9], ARGV[10], ARGV[11]) then
 	return answer('back')
 end
 
 -- The rule.
-local newer = older({mark.epoch, mark.revision}, {epoch, revision})
+local newer = older(mark.epoch, mark.revision, epoch, revision)
 local same = mark.epoch == epoch and mark.revision == revision and mark.owner == owner
 if marked and mark.lock ~= lock then
 	return answer('refused')
@@ -132,7 +141,7 @@ elseif same and what == 'claim' then
 	return answer('ok') -- claimed before, or written already
 elseif same and mark.sequence == sequence and mark.torn ~= '' then
 	return answer('torn', mark.torn) -- it was this one
-elseif not newer and not (same and (what == 'any' or older({mark.sequence}, {sequence}))) then
+elseif not newer and not (same and (what == 'any' or compare(mark.sequence, sequence) < 0)) then
 	return answer('refused')
 end
 
@@ -156,16 +165,18 @@ if what ~= 'claim' then
 		if found ~= 'none' and found ~= kind then
 			return answer('unfit', key .. ' is a ' .. found .. ', and a ' .. kind .. ' is needed')
 		end
-		if low ~= '' and found ~= 'none' then
-			local count = (kind == 'hash' and redis.call('HGET', key, field)) or
-				(kind == 'string' and redis.call('GET', key)) or '0'
+		if low ~= '' then
+			local count = '0'
+			if found == 'hash' then
+				count = redis.call('HGET', key, field) or '0'
+			elseif found == 'string' then
+				count = redis.call('GET', key)
+			end
 			if not integer(count) then
 				return answer('unfit', key .. ' ' .. field .. ' is not an integer')
 			elseif below(count, low) or below(high, count) then
 				return answer('unfit', key .. ' ' .. field .. ' is ' .. count .. ', and would leave the range of 64 bits')
 			end
-		elseif low ~= '' and (below('0', low) or below(high, '0')) then
-			return answer('unfit', key .. ' ' .. field .. ' would leave the range of 64 bits')
 		end
 	end
 	first = 16 + 5 * tonumber(ARGV[15])
@@ -177,7 +188,7 @@ local function denied(...)
 		return {err = 'NOPERM this user may not run ' .. (...)}
 	end
 end
-local refused = denied('HSET', mark_key, 'lock', lock)
+local refused = denied('SET', mark_key, '')
 if what ~= 'claim' then
 	if ARGV[12] ~= '' then
 		refused = refused or denied('HSET', operations_key, ARGV[12], '') or denied('HDEL', operations_key, ARGV[12]) or
@@ -197,10 +208,11 @@ if what ~= 'claim' then
 		return failure
 	end
 end
-if newer or older({mark.sequence}, {sequence}) then -- always, but in any order
+if newer or compare(mark.sequence, sequence) < 0 then -- always, but in any order
 	mark.lock, mark.owner, mark.epoch, mark.revision, mark.sequence = lock, owner, epoch, revision, sequence
 end
 local function torn(why)
+	why = why:gsub('%c', ' ')
 	set_mark(why) -- nothing older comes after half a change
 	return answer('torn', why)
 end

@@ -57,6 +57,7 @@ var groups = []group{
 	{[]string{"postgres_16_writers_any_order_vs_transaction", "mariadb_16_writers_any_order_vs_transaction"}, writers},
 	{[]string{"etcdkv_with_lock_key_vs_put"}, etcdKV},
 	{[]string{"nats_cached_revision_vs_put"}, natsKV},
+	{[]string{"redis_script_vs_set"}, redisScript},
 	{[]string{"file_vs_rename"}, file},
 	{[]string{"holds_10000_goroutines"}, holds},
 }

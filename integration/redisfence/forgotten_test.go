@@ -40,9 +40,9 @@ func TestWentBack(t *testing.T) {
 	for name, forget := range map[string]func(t *testing.T, p place){
 		"deleted":  func(t *testing.T, p place) { must(t, p.Del(t.Context(), p.mark()).Err()) },
 		"renamed":  func(t *testing.T, p place) { must(t, p.Rename(t.Context(), p.mark(), p.key(":x")).Err()) },
-		"restored": func(t *testing.T, p place) { must(t, p.HSet(t.Context(), p.mark(), "revision", "4").Err()) },
+		"restored": func(t *testing.T, p place) { p.putMark(t, "0 4 2 0") },
 		"one write": func(t *testing.T, p place) {
-			must(t, p.HSet(t.Context(), p.mark(), "sequence", "1", "call", "other").Err())
+			p.putMark(t, "0 5 1 0")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,45 +114,43 @@ func TestEviction(t *testing.T) {
 	}
 }
 
+// putMark writes a mark by hand: epoch, revision, sequence, rebases.
+func (p place) putMark(t *testing.T, numbers string) {
+	t.Helper()
+	must(t, p.Set(t.Context(), p.mark(), "etcdfence 1\n"+numbers+"\nholder\n"+lock+"\nother\n", 0).Err())
+}
+
 // What the fence did not write is never taken for no mark.
 func TestForeignMarks(t *testing.T) {
 	p := fresh(t)
 	r := p.open(t, nil)
 	ctx := t.Context()
-	fields := []any{"lock", lock, "owner", "o", "epoch", "0", "revision", "5", "sequence", "1", "rebases", "0", "call", "", "torn", ""}
-	with := func(name string, value any) func() error {
-		return func() error {
-			if err := p.HSet(ctx, p.mark(), fields...).Err(); err != nil || value == nil {
-				return errors.Join(err, p.HDel(ctx, p.mark(), name).Err())
-			}
-			return p.HSet(ctx, p.mark(), name, value).Err()
-		}
-	}
+	text := func(text string) func() error { return func() error { return p.Set(ctx, p.mark(), text, 0).Err() } }
+	with := func(numbers string) func() error { return text("etcdfence 1\n" + numbers + "\no\n" + lock + "\n\n") }
 	for name, put := range map[string]func() error{
-		"a string":        func() error { return p.Set(ctx, p.mark(), "x", 0).Err() },
+		"a hash":          func() error { return p.HSet(ctx, p.mark(), "x", "y").Err() },
 		"a list":          func() error { return p.RPush(ctx, p.mark(), "x").Err() },
-		"another hash":    func() error { return p.HSet(ctx, p.mark(), "x", "y").Err() },
-		"no lock":         with("lock", nil),
-		"no owner":        with("owner", nil),
-		"no call":         with("call", nil),
-		"no torn":         with("torn", nil),
-		"no epoch":        with("epoch", nil),
-		"no revision":     with("revision", nil),
-		"no sequence":     with("sequence", nil),
-		"no rebases":      with("rebases", nil),
-		"an empty owner":  with("owner", ""),
-		"an empty lock":   with("lock", ""),
-		"negative":        with("revision", "-5"),
-		"zero":            with("revision", "0"),
-		"padded":          with("revision", "05"),
-		"a fraction":      with("sequence", "1.5"),
-		"exponent":        with("sequence", "1e3"),
-		"hexadecimal":     with("sequence", "0x10"),
-		"empty":           with("epoch", ""),
-		"space":           with("epoch", "1 "),
-		"20 digits":       with("revision", "10000000000000000000"),
-		"over 64 bits":    with("revision", "9999999999999999999"),
-		"a wide sequence": with("sequence", "9223372036854775808"),
+		"nothing":         text(""),
+		"another text":    text("x"),
+		"another form":    text("etcdfence 2\n0 5 1 0\no\n" + lock + "\n\n"),
+		"no owner":        text("etcdfence 1\n0 5 1 0\n\n" + lock + "\n\n"),
+		"no lock":         text("etcdfence 1\n0 5 1 0\no\n\n\n"),
+		"a line too few":  text("etcdfence 1\n0 5 1 0\no\n" + lock + "\n"),
+		"a line too many": text("etcdfence 1\n0 5 1 0\no\n" + lock + "\n\n\n"),
+		"three numbers":   with("0 5 1"),
+		"five numbers":    with("0 5 1 0 0"),
+		"negative":        with("0 -5 1 0"),
+		"zero":            with("0 0 1 0"),
+		"padded":          with("0 05 1 0"),
+		"padded zero":     with("00 5 1 0"),
+		"a fraction":      with("0 5 1.5 0"),
+		"exponent":        with("0 5 1e3 0"),
+		"hexadecimal":     with("0 5 0x10 0"),
+		"two spaces":      with("0  5 1 0"),
+		"20 digits":       with("0 10000000000000000000 1 0"),
+		"over 64 bits":    with("0 9999999999999999999 1 0"),
+		"a wide sequence": with("0 5 9223372036854775808 0"),
+		"a wide epoch":    with("9223372036854775808 5 1 0"),
 	} {
 		must(t, p.Del(ctx, p.mark()).Err())
 		must(t, put())

@@ -204,10 +204,10 @@ func (r *readThenWrite) Apply(ctx context.Context, s fence.Stamp, change change)
 	if err := change(context.WithValue(ctx, wroteKey{}, &wrote), nil); err != nil {
 		return err
 	}
-	client, t := r.s.clients[0], s.Token()
-	_, err = client.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		p.HSet(ctx, r.s.tag+":fence", "lock", t.Lock(), "owner", t.Owner(), "epoch", t.Epoch(), "revision", t.Revision(),
-			"sequence", s.Sequence(), "rebases", 0, "call", "")
+	t := s.Token()
+	text := fmt.Sprintf("etcdfence 1\n%d %d %d 0\n%s\n%s\n\n", t.Epoch(), t.Revision(), s.Sequence(), t.Owner(), t.Lock())
+	_, err = r.s.clients[0].TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.Set(ctx, r.s.tag+":fence", text, 0)
 		p.Set(ctx, r.s.tag+":data", wrote, 0)
 		return nil
 	})
