@@ -79,7 +79,7 @@ func measure() (code int) {
 	if apart {
 		where = "in a process of its own"
 	}
-	note("%s/%s, %d cores, GOMAXPROCS %d, %s, etcd %s %s", runtime.GOOS, runtime.GOARCH,
+	note("%s, %s/%s, %d cores, GOMAXPROCS %d, %s, etcd %s %s", time.Now().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH,
 		runtime.NumCPU(), runtime.GOMAXPROCS(0), runtime.Version(), version.Version, where)
 	measured := 0
 	for _, g := range groups {
