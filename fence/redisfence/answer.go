@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/etcdfence/etcdfence/fence"
 )
@@ -32,47 +33,39 @@ func (s state) older(u state) bool {
 
 var errAnswer = errors.New("redisfence: the script's answer cannot be read")
 
-func parse(reply []any) (answer, error) {
-	text := make([]string, 8)
-	if len(reply) > len(text) {
-		return answer{}, fmt.Errorf("%w: it has %d parts", errAnswer, len(reply))
-	}
-	for i, part := range reply {
-		s, ok := part.(string)
-		if !ok {
-			return answer{}, fmt.Errorf("%w: a part is a %T", errAnswer, part)
-		}
-		text[i] = s
-	}
-	a := answer{word: text[0], more: text[7]}
-	if a.word == "foreign" {
+// markLines is how many lines the mark has, as fence.lua shows it.
+const markLines = 7
+
+func parse(reply string) (answer, error) {
+	word, rest, _ := strings.Cut(reply, "\n")
+	a := answer{word: word}
+	if word == "foreign" {
 		return a, ErrForeign
 	}
-	var numbers [4]int64
-	for i := range numbers {
-		n, err := strconv.ParseInt(text[3+i], 10, 64)
-		if err != nil {
+	if text, ok := strings.CutPrefix(rest, "\n"); rest == "" || ok {
+		a.more = text
+		return a, nil // there is no mark
+	}
+	lines := strings.SplitN(rest, "\n", markLines+1)
+	if len(lines) < markLines {
+		return a, fmt.Errorf("%w: %.200q", errAnswer, reply)
+	}
+	if len(lines) > markLines {
+		a.more = lines[markLines]
+	}
+	numbers := [4]int64{}
+	for i, text := range append(strings.Split(lines[1], " "), lines[4]) {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || i == len(numbers) {
 			return a, fmt.Errorf("%w: %w", ErrForeign, err)
 		}
 		numbers[i] = n
 	}
 	a.rebases = numbers[3]
-	if text[1] == "" && numbers[1] == 0 {
-		return a, nil // there is no mark
-	}
-	t, err := fence.NewToken(text[1], numbers[0], numbers[1], text[2])
+	t, err := fence.NewToken(lines[3], numbers[0], numbers[1], lines[2])
 	if err != nil {
 		return a, fmt.Errorf("%w: %w", ErrForeign, err)
 	}
 	a.mark = t.At(numbers[2])
 	return a, nil
-}
-
-// stampArgs are a stamp as fence.lua takes it; five empty words for none.
-func stampArgs(s fence.Stamp) []any {
-	if s.IsZero() {
-		return []any{"", "", "", "", ""}
-	}
-	t := s.Token()
-	return []any{t.Lock(), t.Owner(), t.Epoch(), t.Revision(), s.Sequence()}
 }

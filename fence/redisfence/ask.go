@@ -8,16 +8,6 @@ import (
 	"github.com/etcdfence/etcdfence/fence"
 )
 
-// args are the first ones of fence.lua, which every call has.
-func (r *Resource) args(what string, c *call, s fence.Stamp) []any {
-	r.mu.Lock()
-	seen := r.seen
-	r.mu.Unlock()
-	t := seen.mark.Token()
-	args := append([]any{what, c}, stampArgs(s)...)
-	return append(args, seen.rebases, t.Epoch(), t.Revision(), seen.mark.Sequence())
-}
-
 // saw remembers the newest state.
 func (r *Resource) saw(s state) {
 	r.mu.Lock()
@@ -65,7 +55,7 @@ func (r *Resource) verdict(a answer, c *call, s fence.Stamp, args []any) error {
 			return err
 		}
 	case "duplicate":
-		id, _ := args[operationArg].(string)
+		id, _ := args[0].(string)
 		return duplicate(c, id, a.more)
 	case "unfit":
 		return fmt.Errorf("%w: %s", ErrUnfit, a.more)
@@ -74,8 +64,6 @@ func (r *Resource) verdict(a answer, c *call, s fence.Stamp, args []any) error {
 	}
 	return fmt.Errorf("%w: %q of %v with the mark %v", errAnswer, a.word, s, a.mark)
 }
-
-const operationArg = 11 // the operation's id, among the args of an Apply
 
 // unpresentable is the answer to no stamp of ours, with the mark that there is.
 func (r *Resource) unpresentable(ctx context.Context, s fence.Stamp, err error) error {

@@ -3,7 +3,7 @@
 
 local function check() end -- nothing is known beforehand
 
-local function change(first)
+local function change(first, own_keys)
 	local reads = {}
 	for name in ('EXISTS GET GETRANGE HEXISTS HGET HGETALL HKEYS HLEN HMGET HVALS LINDEX LLEN LRANGE ' ..
 		'MGET PTTL SCARD SISMEMBER SMEMBERS STRLEN TIME TTL TYPE XLEN XRANGE ZCARD ZCOUNT ZRANGE ' ..
@@ -27,8 +27,8 @@ local function change(first)
 		return reply
 	end
 	local keys, args = {}, {}
-	for i = 2, #KEYS - (ARGV[12] ~= '' and 2 or 0) do
-		keys[i - 1] = KEYS[i]
+	for i = 1, own_keys do
+		keys[i] = KEYS[i + 1]
 	end
 	for i = first, #ARGV do
 		args[i - first + 1] = ARGV[i]

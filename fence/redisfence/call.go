@@ -4,11 +4,14 @@ import (
 	"context"
 	cryptorand "crypto/rand"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/etcdfence/etcdfence/fence"
 )
 
 // A client that sends a command again by itself, after a lost answer, does not say which
@@ -16,22 +19,33 @@ import (
 // applied. So its repeats are switched off for our commands, and made here, where that is
 // known.
 
-// call is a word that one call of a Resource makes up. The mark keeps it, so that the
-// script knows a repeat of the same call.
+// call is the first word of fence.lua's: what it must know. In it is a word that the call
+// has made up; the mark keeps it, so that the script knows a repeat of the same call.
 type call struct {
 	word string
+	text []byte
 	sent atomic.Bool
 }
 
-func newCall() *call { return &call{word: cryptorand.Text()} }
+// newCall is one that presents a stamp. operations is how many are kept, 0 for none here.
+func (r *Resource) newCall(what string, s fence.Stamp, operations, needs int) *call {
+	r.mu.Lock()
+	seen := r.seen
+	r.mu.Unlock()
+	c := &call{word: cryptorand.Text()}
+	t, u := s.Token(), seen.mark.Token()
+	c.text = fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%d %d %d\n%d %d %d %d\n%d %d", what, c.word, t.Lock(), t.Owner(),
+		t.Epoch(), t.Revision(), s.Sequence(), seen.rebases, u.Epoch(), u.Revision(), seen.mark.Sequence(), operations, needs)
+	return c
+}
 
 // MarshalBinary is what the client calls while it writes the command to a connection.
 func (c *call) MarshalBinary() ([]byte, error) {
 	c.sent.Store(true)
-	return []byte(c.word), nil
+	return c.text, nil
 }
 
-func (c *call) String() string { return c.word } // for the client's hooks
+func (c *call) String() string { return string(c.text) } // for the client's hooks
 
 // once is a command that the client must not repeat. It still follows MOVED and ASK.
 type once struct{ *redis.Cmd }
@@ -47,10 +61,10 @@ func (r *Resource) send(ctx context.Context, s *Script, c *call, keys []string, 
 			return answer{}, lost, err
 		}
 		c.sent.Store(false)
-		reply, err := r.run(ctx, "evalsha", s.sha, keys, args)
+		reply, err := r.run(ctx, "evalsha", s.sha, c, keys, args)
 		if redis.HasErrorPrefix(err, "NOSCRIPT") {
 			c.sent.Store(false)
-			reply, err = r.run(ctx, "eval", s.text, keys, args)
+			reply, err = r.run(ctx, "eval", s.text, c, keys, args)
 		}
 		if err == nil {
 			a, err := parse(reply)
@@ -67,18 +81,18 @@ func (r *Resource) send(ctx context.Context, s *Script, c *call, keys []string, 
 
 var errNoAttempt = errors.New("redisfence: no attempt")
 
-func (r *Resource) run(ctx context.Context, how, script string, keys []string, args []any) ([]any, error) {
-	all := make([]any, 0, 4+len(keys)+len(args))
+func (r *Resource) run(ctx context.Context, how, script string, c *call, keys []string, args []any) (string, error) {
+	all := make([]any, 0, 5+len(keys)+len(args))
 	all = append(all, how, script, 1+len(keys), r.keys[0])
 	for _, key := range keys {
 		all = append(all, key)
 	}
-	cmd := once{redis.NewCmd(ctx, append(all, args...)...)}
+	cmd := once{redis.NewCmd(ctx, append(append(all, c), args...)...)}
 	cmd.SetFirstKeyPos(3)
 	if err := r.client.Process(ctx, cmd); err != nil {
-		return nil, err
+		return "", err
 	}
-	return cmd.Slice()
+	return cmd.Text()
 }
 
 // pause lets a server come up, and ends with the context.

@@ -6,18 +6,22 @@
 --
 --   KEYS  1 the mark, a string   2.. the change's   and if there is an operation, at the end:
 --         the operations, a hash   their order, a list
---   ARGV  1 what is to be done       2 a word for this call, the same in each repeat by the client
---         3 lock  4 owner  5 epoch  6 revision  7 sequence                      the stamp
---         8 rebases  9 epoch  10 revision  11 sequence      the newest mark that the caller knows of
---         apply, any   12 operation  13 what to keep of it  14 of how many
---                      15 how many needs, five values each, and then the change
---         rebase       12 lock  13 owner  14 epoch  15 revision  16 sequence    from; "" for no mark
+--   ARGV  1 what the fence must know, line by line (one long word is cheaper than many):
+--             apply, any (order), claim, rebase or mark
+--             a word for this call, the same in each repeat of it
+--             the stamp's lock, its owner, its epoch, revision and sequence
+--             rebases, epoch, revision and sequence of the newest mark that the caller has seen
+--             how many operations are kept, 0 if there is none here; how many needs there are
+--         rebase: the text of the mark that must be there, as below, from EPOCH to LOCK
+--         apply:  operation and what to keep of it, if there is one; five words for each need;
+--                 and the change
 --
 -- Numbers are decimal strings all the way. As Lua's numbers they would end at 2^53.
 
 local mark_key, operations_key, order_key = KEYS[1], KEYS[#KEYS - 1], KEYS[#KEYS]
-local what, call, lock, owner = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local epoch, revision, sequence = ARGV[5], ARGV[6], ARGV[7]
+local what, call, lock, owner, epoch, revision, sequence, seen_rebases, seen_epoch, seen_revision, seen_sequence, kept, needs =
+	ARGV[1]:match('^(%l+)\n(%w+)\n([^\n]*)\n([^\n]*)\n(%d+) (%d+) (%d+)\n(%d+) (%d+) (%d+) (%d+)\n(%d+) (%d+)$')
+kept, needs = tonumber(kept), tonumber(needs)
 
 -- compare is < 0, 0 or > 0. Nine digits at a time are exact as numbers. (The operator < on
 -- strings goes by the server's locale.)
@@ -64,103 +68,106 @@ end
 -- The mark, line by line:
 --
 --   etcdfence 1
---   EPOCH REVISION SEQUENCE REBASES
+--   EPOCH REVISION SEQUENCE
 --   OWNER
 --   LOCK
+--   REBASES   how often it was set back
 --   CALL      the word of the call that wrote it
 --   TORN      nothing, or how the change of this stamp was left half-done
 --
 -- What cannot be read is never taken for no mark.
 local text = redis.pcall('GET', mark_key)
 if type(text) == 'table' then
-	return text.err:find('^WRONGTYPE') and {'foreign'} or text
+	return text.err:find('^WRONGTYPE') and 'foreign' or text
 end
+local mark_epoch, mark_revision, mark_sequence, mark_rebases, mark_owner, mark_lock = '0', '0', '0', '0', '', ''
+local mark_call, mark_torn = '', ''
 local marked = text ~= false
-local mark = {epoch = '0', revision = '0', sequence = '0', rebases = '0', owner = '', lock = '', call = '', torn = ''}
 if marked then
-	mark.epoch, mark.revision, mark.sequence, mark.rebases, mark.owner, mark.lock, mark.call, mark.torn =
-		text:match('^etcdfence 1\n(%d+) (%d+) (%d+) (%d+)\n([^\n]+)\n([^\n]+)\n([^\n]*)\n([^\n]*)$')
-	if not (mark.epoch and number(mark.epoch) and number(mark.revision) and number(mark.sequence) and
-			number(mark.rebases)) or mark.revision == '0' then
-		return {'foreign'}
+	mark_epoch, mark_revision, mark_sequence, mark_owner, mark_lock, mark_rebases, mark_call, mark_torn =
+		text:match('^etcdfence 1\n(%d+) (%d+) (%d+)\n([^\n]+)\n([^\n]+)\n(%d+)\n([^\n]*)\n([^\n]*)$')
+	if not (mark_epoch and number(mark_epoch) and number(mark_revision) and number(mark_sequence) and
+			number(mark_rebases)) or mark_revision == '0' then
+		return 'foreign'
 	end
 end
 
+-- answer is a word, the mark as it is now, and what more there is to say.
 local function answer(word, more)
-	return {word, mark.lock, mark.owner, mark.epoch, mark.revision, mark.sequence, mark.rebases, more}
+	return word .. '\n' .. (text or '') .. (more and '\n' .. more or '')
 end
 
 -- set_mark returns the error if Redis refuses. What is torn is noted, so that nobody who
 -- repeats the stamp takes it for done. SET also takes away the end that somebody may have
 -- given to the key.
 local function set_mark(torn)
-	local reply = redis.pcall('SET', mark_key, 'etcdfence 1\n' .. mark.epoch .. ' ' .. mark.revision .. ' ' .. mark.sequence ..
-		' ' .. mark.rebases .. '\n' .. mark.owner .. '\n' .. mark.lock .. '\n' .. call .. '\n' .. (torn or ''))
+	text = 'etcdfence 1\n' .. mark_epoch .. ' ' .. mark_revision .. ' ' .. mark_sequence .. '\n' .. mark_owner .. '\n' ..
+		mark_lock .. '\n' .. mark_rebases .. '\n' .. call .. '\n' .. (torn or '')
+	local reply = redis.pcall('SET', mark_key, text)
 	return reply.err and reply
 end
 
 if what == 'mark' then
 	return answer('ok')
-elseif mark.call == call and mark.torn == '' then
+elseif mark_call == call and mark_torn == '' then
 	return answer('ok') -- this very call has been here: the client had lost the answer
 end
 
 if what == 'rebase' then
-	if mark.lock ~= '' and mark.lock ~= lock then
-		return answer('refused')
-	elseif mark.lock ~= ARGV[12] or mark.owner ~= ARGV[13] or (marked and
-			(mark.epoch ~= ARGV[14] or mark.revision ~= ARGV[15] or mark.sequence ~= ARGV[16])) then
+	local from = marked and mark_epoch .. ' ' .. mark_revision .. ' ' .. mark_sequence .. '\n' .. mark_owner .. '\n' .. mark_lock
+	if (from or '') ~= ARGV[2] then
 		return answer('moved')
 	end
-	mark.lock, mark.owner, mark.epoch, mark.revision, mark.sequence = lock, owner, epoch, revision, sequence
-	mark.rebases = string.format('%.0f', tonumber(mark.rebases) + 1)
+	mark_lock, mark_owner, mark_epoch, mark_revision, mark_sequence = lock, owner, epoch, revision, sequence
+	mark_rebases = string.format('%.0f', tonumber(mark_rebases) + 1)
 	return set_mark() or answer('ok')
 end
 
 -- The store is behind what the caller has seen: marks were lost, and with them perhaps what
 -- this hold has read. A generation that is newer than that has read nothing yet.
-local function behind(rebases, seen_epoch, seen_revision, seen_sequence)
-	local c = compare(mark.rebases, rebases)
-	if c == 0 and older(mark.epoch, mark.revision, seen_epoch, seen_revision) then
-		c = -1
-	elseif c == 0 and mark.epoch == seen_epoch and mark.revision == seen_revision then
-		c = compare(mark.sequence, seen_sequence)
+local function behind()
+	local c = compare(mark_rebases, seen_rebases)
+	if c == 0 and older(mark_epoch, mark_revision, seen_epoch, seen_revision) then
+		return true
+	elseif c == 0 and mark_epoch == seen_epoch and mark_revision == seen_revision then
+		return compare(mark_sequence, seen_sequence) < 0
 	end
-	return c < 0 and not older(seen_epoch, seen_revision, epoch, revision)
+	return c < 0
 end
-if behind(ARGV[8], ARGV[9], ARGV[10], ARGV[11]) then
+if behind() and not older(seen_epoch, seen_revision, epoch, revision) then
 	return answer('back')
 end
 
 -- The rule.
-local newer = older(mark.epoch, mark.revision, epoch, revision)
-local same = mark.epoch == epoch and mark.revision == revision and mark.owner == owner
-if marked and mark.lock ~= lock then
+local newer = older(mark_epoch, mark_revision, epoch, revision)
+local same = mark_epoch == epoch and mark_revision == revision and mark_owner == owner
+if marked and mark_lock ~= lock then
 	return answer('refused')
 elseif same and what == 'claim' then
 	return answer('ok') -- claimed before, or written already
-elseif same and mark.sequence == sequence and mark.torn ~= '' then
-	return answer('torn', mark.torn) -- it was this one
-elseif not newer and not (same and (what == 'any' or compare(mark.sequence, sequence) < 0)) then
+elseif same and mark_sequence == sequence and mark_torn ~= '' then
+	return answer('torn', mark_torn) -- it was this one
+elseif not newer and not (same and (what == 'any' or compare(mark_sequence, sequence) < 0)) then
 	return answer('refused')
 end
 
-local first, many = 15, 0 -- the change's place in ARGV, operations that are recorded
+local first, many, operation = 2, 0, nil -- the place in ARGV, operations that are recorded, and this one
 if what ~= 'claim' then
-	if ARGV[12] ~= '' then
+	if kept > 0 then
 		local hash, list = redis.call('TYPE', operations_key).ok, redis.call('TYPE', order_key).ok
 		if (hash ~= 'none' and hash ~= 'hash') or (list ~= 'none' and list ~= 'list') then
-			return {'foreign'}
+			return 'foreign'
 		end
-		many = redis.call('LLEN', order_key)
-		local before = redis.call('HGET', operations_key, ARGV[12])
+		first, many, operation = 4, redis.call('LLEN', order_key), ARGV[2]
+		local before = redis.call('HGET', operations_key, operation)
 		if before then
 			return answer('duplicate', before)
 		end
 	end
 	-- What the change needs of what there is: a type, and of a counter its bounds.
-	for i = 1, tonumber(ARGV[15]) do
-		local key, kind, field, low, high = unpack(ARGV, 5 * i + 11, 5 * i + 15)
+	for _ = 1, needs do
+		local key, kind, field, low, high = unpack(ARGV, first, first + 4)
+		first = first + 5
 		local found = redis.call('TYPE', key).ok
 		if found ~= 'none' and found ~= kind then
 			return answer('unfit', key .. ' is a ' .. found .. ', and a ' .. kind .. ' is needed')
@@ -179,7 +186,6 @@ if what ~= 'claim' then
 			end
 		end
 	end
-	first = 16 + 5 * tonumber(ARGV[15])
 end
 
 -- Redis 7 can tell beforehand what this user may not do.
@@ -190,9 +196,9 @@ local function denied(...)
 end
 local refused = denied('SET', mark_key, '')
 if what ~= 'claim' then
-	if ARGV[12] ~= '' then
-		refused = refused or denied('HSET', operations_key, ARGV[12], '') or denied('HDEL', operations_key, ARGV[12]) or
-			denied('RPUSH', order_key, ARGV[12]) or denied('LPOP', order_key)
+	if operation then
+		refused = refused or denied('HSET', operations_key, operation, '') or denied('HDEL', operations_key, operation) or
+			denied('RPUSH', order_key, operation) or denied('LPOP', order_key)
 	end
 	refused = refused or check(first, denied)
 end
@@ -203,13 +209,13 @@ end
 -- From here on it is written. What fails first, for want of memory or of replicas, fails alone.
 local applied, failure = 0, nil
 if what ~= 'claim' then
-	applied, failure = change(first)
+	applied, failure = change(first, #KEYS - (operation and 3 or 1))
 	if failure and applied == 0 then
 		return failure
 	end
 end
-if newer or compare(mark.sequence, sequence) < 0 then -- always, but in any order
-	mark.lock, mark.owner, mark.epoch, mark.revision, mark.sequence = lock, owner, epoch, revision, sequence
+if newer or compare(mark_sequence, sequence) < 0 then -- always, but in any order
+	mark_lock, mark_owner, mark_epoch, mark_revision, mark_sequence = lock, owner, epoch, revision, sequence
 end
 local function torn(why)
 	why = why:gsub('%c', ' ')
@@ -223,7 +229,7 @@ elseif failure then
 	return torn(applied .. ' applied, and then: ' .. failure.err)
 end
 
-if what ~= 'claim' and ARGV[12] ~= '' then
+if operation then
 	local function record(...)
 		local reply = redis.pcall(...)
 		if type(reply) == 'table' and reply.err then
@@ -231,9 +237,9 @@ if what ~= 'claim' and ARGV[12] ~= '' then
 		end
 		return reply
 	end
-	record('HSET', operations_key, ARGV[12], ARGV[13])
-	record('RPUSH', order_key, ARGV[12])
-	for _ = 1, many + 1 - tonumber(ARGV[14]) do
+	record('HSET', operations_key, operation, ARGV[3])
+	record('RPUSH', order_key, operation)
+	for _ = 1, many + 1 - kept do
 		record('HDEL', operations_key, record('LPOP', order_key))
 	end
 	if failure then

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
 )
 
 // A script is not rolled back when one of its commands fails. So none may: a plan follows
@@ -24,14 +25,17 @@ type plan struct {
 type content struct {
 	kind   string              // "" as long as every type will do
 	own    bool                // nothing of what was found is left: it was set or deleted here
-	fields map[string]*counter // that matter, by name; "" is the string itself
+	set    bool                // it was set here, to value
+	value  string
+	fields map[string]*counter // of those that matter, by name; "" is the string itself
 }
 
 // counter is what may be incremented: known, if it was set here; otherwise the sum of what
 // was added, and the bounds of what must be found so that no addition leaves the range.
 type counter struct {
 	known     bool
-	value     *big.Int // nil if it is known not to be an integer
+	text      string   // what it was set to, if value is nil
+	value     *big.Int // nil as long as nothing was added
 	low, high *big.Int
 }
 
@@ -88,32 +92,22 @@ func (p *plan) become(key, kind, value string) {
 	if p.err != nil {
 		return
 	}
-	c := &content{kind: kind, own: true}
-	if kind == "string" {
-		c.set("", value)
-	}
-	p.contents[key] = c
+	p.contents[key] = &content{kind: kind, own: true, set: kind != "", value: value}
 }
 
+// setField notes what a field of a hash is now.
 func (p *plan) setField(key, field, value string) {
 	if p.err == nil {
-		p.contents[key].set(field, value)
+		p.contents[key].field(field, &counter{known: true, text: value})
 	}
 }
 
-func (c *content) set(field, value string) {
-	n, ok := new(big.Int).SetString(value, 10)
-	if !ok || n.String() != value || !inRange(n) {
-		n = nil // as Redis sees it
-	}
-	c.field(field, &counter{known: true, value: n})
-}
-
-func (c *content) field(name string, n *counter) {
+func (c *content) field(name string, n *counter) *counter {
 	if c.fields == nil {
 		c.fields = map[string]*counter{}
 	}
 	c.fields[name] = n
+	return n
 }
 
 // increment adds to a counter.
@@ -124,14 +118,15 @@ func (p *plan) increment(key, field string, by int64) {
 	c := p.contents[key]
 	n := c.fields[field]
 	switch {
+	case n == nil && c.set:
+		n = c.field(field, &counter{known: true, text: c.value})
 	case n == nil && c.own:
-		n = &counter{known: true, value: new(big.Int)}
-		c.field(field, n)
+		n = c.field(field, &counter{known: true, text: "0"})
 	case n == nil:
-		n = &counter{value: new(big.Int), low: minInt, high: maxInt}
-		c.field(field, n)
+		n = c.field(field, &counter{value: new(big.Int), low: minInt, high: maxInt})
 		p.needs = append(p.needs, &need{key, c.kind, field, n})
-	case n.value == nil:
+	}
+	if n.value == nil && !n.read() {
 		p.fail("%.80q %.80q is no integer by an earlier command", key, field)
 		return
 	}
@@ -139,6 +134,13 @@ func (p *plan) increment(key, field string, by int64) {
 	if n.known && !inRange(n.value) || !n.known && !n.narrow() {
 		p.fail("%.80q %.80q leaves the range of 64 bits by %+d", key, field, by)
 	}
+}
+
+// read takes the text for an integer, as Redis does.
+func (n *counter) read() bool {
+	value, err := strconv.ParseInt(n.text, 10, 64)
+	n.value = big.NewInt(value)
+	return err == nil && strconv.FormatInt(value, 10) == n.text
 }
 
 // narrow moves the bounds so that what is found stays in range together with the sum. It
@@ -157,7 +159,6 @@ func inRange(n *big.Int) bool { return n.Cmp(minInt) >= 0 && n.Cmp(maxInt) <= 0 
 
 // args are the needs as fence.lua takes them.
 func (p *plan) args(args []any) []any {
-	args = append(args, len(p.needs))
 	for _, n := range p.needs {
 		low, high := "", ""
 		if n.counter != nil {

@@ -16,9 +16,7 @@ func (r *Resource) Rebase(ctx context.Context, from, to fence.Stamp) error {
 	if err := fence.CheckRebase(r.lock, from, to); err != nil {
 		return err
 	}
-	c := newCall()
-	was := stampArgs(from)
-	a, lost, err := r.send(ctx, usual, c, nil, append(r.args("rebase", c, to), was...))
+	a, lost, err := r.send(ctx, usual, r.newCall("rebase", to, 0, 0), nil, []any{markText(from)})
 	switch {
 	case errors.Is(err, ErrForeign), errors.Is(err, errAnswer):
 		return r.foreign(err)
@@ -37,4 +35,13 @@ func (r *Resource) Rebase(ctx context.Context, from, to fence.Stamp) error {
 		return fmt.Errorf("redisfence: rebase: %w: an answer was lost, and the mark is %v", fence.ErrUnknownOutcome, a.mark)
 	}
 	return &fence.RefusedError{Lock: r.lock, Presented: from, Mark: a.mark, Reason: fence.ErrMoved}
+}
+
+// markText is the middle of a mark, as fence.lua compares it.
+func markText(s fence.Stamp) string {
+	if s.IsZero() {
+		return ""
+	}
+	t := s.Token()
+	return fmt.Sprintf("%d %d %d\n%s\n%s", t.Epoch(), t.Revision(), s.Sequence(), t.Owner(), t.Lock())
 }

@@ -136,18 +136,17 @@ func (r *Resource) Apply(ctx context.Context, s fence.Stamp, change func(ctx con
 	if tx.err != nil {
 		return tx.err
 	}
-	c := newCall()
-	id, kept := "", ""
-	if op != nil {
-		var err error
-		if kept, err = encodeOperation(c, s, op.Result()); err != nil {
-			return err
-		}
-		id, tx.keys = op.ID(), append(tx.keys, r.keys[1:]...)
+	if op == nil {
+		c := r.newCall(r.apply, s, 0, len(tx.needs))
+		return r.ask(ctx, cmp.Or(tx.script, usual), c, s, tx.keys, append(tx.args(nil), tx.words...))
 	}
-	args := append(r.args(r.apply, c, s), id, kept, r.operations)
-	args = append(tx.args(args), tx.words...)
-	return r.ask(ctx, cmp.Or(tx.script, usual), c, s, tx.keys, args)
+	c := r.newCall(r.apply, s, r.operations, len(tx.needs))
+	kept, err := encodeOperation(c, s, op.Result())
+	if err != nil {
+		return err
+	}
+	args := append(tx.args([]any{op.ID(), kept}), tx.words...)
+	return r.ask(ctx, cmp.Or(tx.script, usual), c, s, append(tx.keys, r.keys[1:]...), args)
 }
 
 // Claim implements [fence.FencedResource] in one round trip. It returns [ErrForeign],
@@ -157,8 +156,7 @@ func (r *Resource) Claim(ctx context.Context, t fence.Token) error {
 	if err := fence.Judge(r.lock, fence.Stamp{}, s); err != nil {
 		return r.unpresentable(ctx, s, err)
 	}
-	c := newCall()
-	return r.ask(ctx, usual, c, s, nil, r.args("claim", c, s))
+	return r.ask(ctx, usual, r.newCall("claim", s, 0, 0), s, nil, nil)
 }
 
 // Mark implements [fence.FencedResource] in one round trip, to the master. It tells what
@@ -182,8 +180,7 @@ func (r *Resource) Mark(ctx context.Context, lock string) (fence.Stamp, error) {
 }
 
 func (r *Resource) read(ctx context.Context) (fence.Stamp, error) {
-	c := newCall()
-	a, _, err := r.send(ctx, usual, c, nil, r.args("mark", c, fence.Stamp{}))
+	a, _, err := r.send(ctx, usual, r.newCall("mark", fence.Stamp{}, 0, 0), nil, nil)
 	switch {
 	case errors.Is(err, ErrForeign):
 		return fence.Stamp{}, r.foreign(err)

@@ -96,6 +96,8 @@ func TestImpossibleChanges(t *testing.T) {
 		"INCRBY of a text":    func(tx *redisfence.Tx) { tx.Set(k, "a"); tx.IncrBy(k, 1) },
 		"INCRBY of a float":   func(tx *redisfence.Tx) { tx.Set(k, "1.0"); tx.IncrBy(k, 1) },
 		"HINCRBY of a text":   func(tx *redisfence.Tx) { tx.HSet(k, "f", "a"); tx.HIncrBy(k, "f", 1) },
+		"INCRBY of nothing":   func(tx *redisfence.Tx) { tx.Set(k, ""); tx.IncrBy(k, 1) },
+		"HINCRBY of nothing":  func(tx *redisfence.Tx) { tx.HSet(k, "f", ""); tx.HIncrBy(k, "f", 1) },
 		"over the top":        func(tx *redisfence.Tx) { tx.Set(k, "9223372036854775807"); tx.IncrBy(k, 1) },
 		"a wide sum":          func(tx *redisfence.Tx) { tx.IncrBy(k, math.MaxInt64); tx.IncrBy(k, math.MaxInt64); tx.IncrBy(k, 2) },
 		"after a deletion":    func(tx *redisfence.Tx) { tx.Del(k); tx.IncrBy(k, math.MaxInt64); tx.IncrBy(k, 1) },

@@ -40,9 +40,9 @@ func TestWentBack(t *testing.T) {
 	for name, forget := range map[string]func(t *testing.T, p place){
 		"deleted":  func(t *testing.T, p place) { must(t, p.Del(t.Context(), p.mark()).Err()) },
 		"renamed":  func(t *testing.T, p place) { must(t, p.Rename(t.Context(), p.mark(), p.key(":x")).Err()) },
-		"restored": func(t *testing.T, p place) { p.putMark(t, "0 4 2 0") },
+		"restored": func(t *testing.T, p place) { p.putMark(t, "0 4 2") },
 		"one write": func(t *testing.T, p place) {
-			p.putMark(t, "0 5 1 0")
+			p.putMark(t, "0 5 1")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,10 +114,10 @@ func TestEviction(t *testing.T) {
 	}
 }
 
-// putMark writes a mark by hand: epoch, revision, sequence, rebases.
+// putMark writes a mark by hand: epoch, revision and sequence.
 func (p place) putMark(t *testing.T, numbers string) {
 	t.Helper()
-	must(t, p.Set(t.Context(), p.mark(), "etcdfence 1\n"+numbers+"\nholder\n"+lock+"\nother\n", 0).Err())
+	must(t, p.Set(t.Context(), p.mark(), "etcdfence 1\n"+numbers+"\nholder\n"+lock+"\n0\nother\n", 0).Err())
 }
 
 // What the fence did not write is never taken for no mark.
@@ -126,31 +126,32 @@ func TestForeignMarks(t *testing.T) {
 	r := p.open(t, nil)
 	ctx := t.Context()
 	text := func(text string) func() error { return func() error { return p.Set(ctx, p.mark(), text, 0).Err() } }
-	with := func(numbers string) func() error { return text("etcdfence 1\n" + numbers + "\no\n" + lock + "\n\n") }
+	with := func(numbers string) func() error { return text("etcdfence 1\n" + numbers + "\no\n" + lock + "\n0\n\n") }
 	for name, put := range map[string]func() error{
 		"a hash":          func() error { return p.HSet(ctx, p.mark(), "x", "y").Err() },
 		"a list":          func() error { return p.RPush(ctx, p.mark(), "x").Err() },
 		"nothing":         text(""),
 		"another text":    text("x"),
-		"another form":    text("etcdfence 2\n0 5 1 0\no\n" + lock + "\n\n"),
-		"no owner":        text("etcdfence 1\n0 5 1 0\n\n" + lock + "\n\n"),
-		"no lock":         text("etcdfence 1\n0 5 1 0\no\n\n\n"),
-		"a line too few":  text("etcdfence 1\n0 5 1 0\no\n" + lock + "\n"),
-		"a line too many": text("etcdfence 1\n0 5 1 0\no\n" + lock + "\n\n\n"),
-		"three numbers":   with("0 5 1"),
-		"five numbers":    with("0 5 1 0 0"),
-		"negative":        with("0 -5 1 0"),
-		"zero":            with("0 0 1 0"),
-		"padded":          with("0 05 1 0"),
-		"padded zero":     with("00 5 1 0"),
-		"a fraction":      with("0 5 1.5 0"),
-		"exponent":        with("0 5 1e3 0"),
-		"hexadecimal":     with("0 5 0x10 0"),
-		"two spaces":      with("0  5 1 0"),
-		"20 digits":       with("0 10000000000000000000 1 0"),
-		"over 64 bits":    with("0 9999999999999999999 1 0"),
-		"a wide sequence": with("0 5 9223372036854775808 0"),
-		"a wide epoch":    with("9223372036854775808 5 1 0"),
+		"another form":    text("etcdfence 2\n0 5 1\no\n" + lock + "\n0\n\n"),
+		"no owner":        text("etcdfence 1\n0 5 1\n\n" + lock + "\n0\n\n"),
+		"no lock":         text("etcdfence 1\n0 5 1\no\n\n0\n\n"),
+		"a line too few":  text("etcdfence 1\n0 5 1\no\n" + lock + "\n0\n"),
+		"a line too many": text("etcdfence 1\n0 5 1\no\n" + lock + "\n0\n\n\n"),
+		"two numbers":     with("0 5"),
+		"four numbers":    with("0 5 1 0"),
+		"bad rebases":     text("etcdfence 1\n0 5 1\no\n" + lock + "\n00\n\n"),
+		"negative":        with("0 -5 1"),
+		"zero":            with("0 0 1"),
+		"padded":          with("0 05 1"),
+		"padded zero":     with("00 5 1"),
+		"a fraction":      with("0 5 1.5"),
+		"exponent":        with("0 5 1e3"),
+		"hexadecimal":     with("0 5 0x10"),
+		"two spaces":      with("0  5 1"),
+		"20 digits":       with("0 10000000000000000000 1"),
+		"over 64 bits":    with("0 9999999999999999999 1"),
+		"a wide sequence": with("0 5 9223372036854775808"),
+		"a wide epoch":    with("9223372036854775808 5 1"),
 	} {
 		must(t, p.Del(ctx, p.mark()).Err())
 		must(t, put())

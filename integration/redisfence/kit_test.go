@@ -205,7 +205,7 @@ func (r *readThenWrite) Apply(ctx context.Context, s fence.Stamp, change change)
 		return err
 	}
 	t := s.Token()
-	text := fmt.Sprintf("etcdfence 1\n%d %d %d 0\n%s\n%s\n\n", t.Epoch(), t.Revision(), s.Sequence(), t.Owner(), t.Lock())
+	text := fmt.Sprintf("etcdfence 1\n%d %d %d\n%s\n%s\n0\n\n", t.Epoch(), t.Revision(), s.Sequence(), t.Owner(), t.Lock())
 	_, err = r.s.clients[0].TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.Set(ctx, r.s.tag+":fence", text, 0)
 		p.Set(ctx, r.s.tag+":data", wrote, 0)
