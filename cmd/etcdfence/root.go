@@ -47,7 +47,7 @@ refuse a write with an old one. Start with the demonstration, which needs nothin
 		return cli.Unusablef("%w (see %s --help)", err, cmd.CommandPath())
 	})
 	root.SuggestionsMinimumDistance = 2 // letters that a verb may be misspelt by
-	root.AddCommand(newDemo(), newDemoWorker(), newRun(), newStatus(), newEpoch())
+	root.AddCommand(newDemo(), newDemoWorker(), newRun(), newStatus(), newEpoch(), newCheck())
 	return root
 }
 

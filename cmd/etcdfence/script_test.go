@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os/exec"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -30,6 +31,8 @@ func TestScripts(t *testing.T) {
 			"etcd":     startEtcd,
 			"postgres": startPostgres,
 			"mark":     writeMark,
+			"sqlite":   newSQLite,
+			"tables":   tablesAre,
 			"notables": noTables,
 			"clean":    func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(leftovers(ts.Getenv("WORK"))) },
 			"complete": completeJSON,
@@ -92,6 +95,34 @@ func writeMark(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	ts.Check(marks.EnsureSchema(context.Background()))
 	ts.Check(marks.Claim(context.Background(), token))
+}
+
+// sqlite FILE makes a database with a table of jobs.
+func newSQLite(ts *testscript.TestScript, _ bool, args []string) {
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer db.Close()
+	_, err = db.ExecContext(context.Background(), "CREATE TABLE jobs (id integer PRIMARY KEY, value text, rev integer, seq integer); INSERT INTO jobs VALUES (1, '', 0, 0)")
+	ts.Check(err)
+}
+
+// tables NAMES... are all that is in the database, and empty.
+func tablesAre(ts *testscript.TestScript, _ bool, args []string) {
+	db, err := sql.Open("pgx", ts.Getenv("DSN"))
+	ts.Check(err)
+	defer db.Close()
+	var names string
+	ts.Check(db.QueryRow("SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'").Scan(&names))
+	if names != strings.Join(args, " ") {
+		ts.Fatalf("in the database: %s", names)
+	}
+	for _, name := range args {
+		var n int
+		ts.Check(db.QueryRow("SELECT count(*) FROM " + name).Scan(&n))
+		if n > 0 {
+			ts.Fatalf("%s has %d rows", name, n)
+		}
+	}
 }
 
 func oneLine(ts *testscript.TestScript, _ bool, args []string) {

@@ -100,7 +100,7 @@ func (r *Report) readStore(ctx context.Context, spec string, o Options) error {
 		return fmt.Errorf("--marks: %w", err)
 	}
 	defer store.Close()
-	list, err := store.Read(ctx, o.Table)
+	list, err := store.All(ctx, o.Table)
 	if err != nil {
 		return fmt.Errorf("--marks: %w", err)
 	}

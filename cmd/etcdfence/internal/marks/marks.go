@@ -27,38 +27,60 @@ type Store struct {
 	dialect sqlfence.Dialect
 }
 
-// Open takes KIND=DSN. It does not connect yet.
+// Open takes KIND=DSN. It does not connect yet, and will only read.
 func Open(spec string) (*Store, error) {
 	kind, dsn, _ := strings.Cut(spec, "=")
 	if dsn == "" {
 		return nil, fmt.Errorf("%q is not one of postgres=DSN, mysql=DSN, sqlite=FILE", kind)
 	}
-	s := &Store{Name: kind}
-	var driver string
-	switch kind {
-	case "postgres":
-		driver, s.dialect = "pgx", sqlfence.Postgres
-	case "mysql":
-		driver, s.dialect = "mysql", sqlfence.MySQL
-	case "sqlite":
-		driver, s.dialect = "sqlite", sqlfence.SQLite
-		if _, err := os.Stat(dsn); err != nil { // the driver would make an empty one
-			return nil, err
-		}
-		s.Name += " " + dsn
-		dsn = "file:" + (&url.URL{Path: dsn}).EscapedPath() + "?mode=ro"
-	default:
-		return nil, fmt.Errorf("%q is not one of postgres, mysql, sqlite", kind)
+	db, dialect, err := Database(kind, dsn, Read)
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	if s.db, err = sql.Open(driver, dsn); err != nil {
-		return nil, fmt.Errorf("%s: %w", kind, err)
+	name := kind
+	if dialect == sqlfence.SQLite {
+		name += " " + dsn
 	}
-	return s, nil
+	return &Store{Name: name, db: db, dialect: dialect}, nil
 }
 
-// Read returns all marks of one table.
-func (s *Store) Read(ctx context.Context, table string) ([]fence.Stamp, error) {
+// Mode is what a database is opened for.
+type Mode string
+
+// The modes.
+const (
+	Read  Mode = "ro"
+	Write Mode = "rw"
+)
+
+// Database opens one with a driver of ours. A file of SQLite must be there: the driver would
+// make an empty one.
+func Database(kind, dsn string, mode Mode) (*sql.DB, sqlfence.Dialect, error) {
+	var driver string
+	var dialect sqlfence.Dialect
+	switch kind {
+	case "postgres":
+		driver, dialect = "pgx", sqlfence.Postgres
+	case "mysql":
+		driver, dialect = "mysql", sqlfence.MySQL
+	case "sqlite":
+		driver, dialect = "sqlite", sqlfence.SQLite
+		if _, err := os.Stat(dsn); err != nil {
+			return nil, "", err
+		}
+		dsn = "file:" + (&url.URL{Path: dsn}).EscapedPath() + "?mode=" + string(mode) + "&_txlock=immediate&_pragma=busy_timeout(5000)"
+	default:
+		return nil, "", fmt.Errorf("%q is not one of postgres, mysql, sqlite", kind)
+	}
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", kind, err)
+	}
+	return db, dialect, nil
+}
+
+// All returns all marks of one table.
+func (s *Store) All(ctx context.Context, table string) ([]fence.Stamp, error) {
 	r, err := sqlfence.New(s.db, s.dialect, &sqlfence.Options{Table: table})
 	if err != nil {
 		return nil, err
