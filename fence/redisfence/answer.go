@@ -47,7 +47,7 @@ func parse(reply string) (answer, error) {
 		return a, nil // there is no mark
 	}
 	lines := strings.SplitN(rest, "\n", markLines+1)
-	if len(lines) < markLines {
+	if len(lines) < markLines || lines[0] != "etcdfence 1" {
 		return a, fmt.Errorf("%w: %.200q", errAnswer, reply)
 	}
 	if len(lines) > markLines {

@@ -23,9 +23,9 @@ type plan struct {
 
 // content is a key as the change has left it so far.
 type content struct {
-	kind   string              // "" as long as every type will do
-	own    bool                // nothing of what was found is left: it was set or deleted here
-	set    bool                // it was set here, to value
+	kind   string // "" as long as every type will do
+	own    bool   // nothing of what was found is left: it was set or deleted here
+	set    bool   // it was set here, to value
 	value  string
 	fields map[string]*counter // of those that matter, by name; "" is the string itself
 }

@@ -27,7 +27,7 @@ func TestFailoverLosesMarks(t *testing.T) {
 	server.Thaw(t)
 
 	replica := place{server.Client(t), "{t}"}
-	must(t, replica.SlaveOf(t.Context(), "NO", "ONE").Err()) // as Sentinel does
+	must(t, replica.ReplicaOf(t.Context(), "NO", "ONE").Err()) // as Sentinel does
 	must(t, replica.open(t, nil).Apply(t.Context(), at(t, 5, 2), replica.set(":a", "late")))
 	if got := replica.get(t, ":a"); got != "late" {
 		t.Fatalf("the promoted replica has %q; if it had refused, the documentation says too little", got)
