@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,7 +25,9 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Values[testKey{}] = env.T()
-			return nil
+			examples, err := filepath.Abs("../../examples")
+			env.Setenv("EXAMPLES", examples)
+			return err
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":    exits,
@@ -79,7 +82,16 @@ func startEtcd(ts *testscript.TestScript, _ bool, _ []string) {
 // postgres makes an empty database and leaves its DSN in $DSN.
 func startPostgres(ts *testscript.TestScript, _ bool, _ []string) {
 	t := test(ts)
-	ts.Setenv("DSN", pgtest.Shared(t).Database(t))
+	dsn := pgtest.Shared(t).Database(t)
+	ts.Setenv("DSN", dsn)
+	for word := range strings.FieldsSeq(dsn) { // as psql takes them without it
+		switch name, value, _ := strings.Cut(word, "="); name {
+		case "host":
+			ts.Setenv("PGDIR", value)
+		case "dbname":
+			ts.Setenv("PGNAME", value)
+		}
+	}
 }
 
 // mark FILE LOCK EPOCH REVISION makes an SQLite file that has accepted a token.
