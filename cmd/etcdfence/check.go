@@ -34,9 +34,9 @@ TARGET is one of
       refuses; its ARGV are epoch, revision, sequence, owner, lock, value.
       Without, package redisfence, under keys for the test, which are deleted.
   http://... or https://...
-      a request, whose address, --header and --body are templates: {{.Stamp}} (one line,
-      as packages httpfence and fence have it), {{.Token}}, {{.Lock}}, {{.Epoch}},
-      {{.Revision}}, {{.Sequence}}, {{.Owner}}, {{.Value}}. 2xx means accepted; 400, 409,
+      a request, whose address, --header and --body are templates: {{.Header}} (the value
+      of Fence-Stamp, as package httpfence has it), {{.Stamp}} (as package fence has it),
+      {{.Token}}, {{.Lock}}, {{.Epoch}}, {{.Revision}}, {{.Sequence}}, {{.Owner}}, {{.Value}}. 2xx means accepted; 400, 409,
       410, 412, 422, 428 mean refused; 425, 429, 503 mean "try again".
 
 Give --read wherever you can: a query, a command of Redis, an address, whose answer has the
@@ -48,7 +48,7 @@ target or a flag cannot be used; 130 interrupted.`
 const checkExample = `  etcdfence check postgres=postgres://app@db/test --read 'SELECT value FROM jobs WHERE id = 1' --statement \
     'UPDATE jobs SET value = :value, rev = :revision, seq = :sequence WHERE id = 1 AND (rev, seq) < (:revision, :sequence)'
   etcdfence check redis=redis://localhost:6379 --script write.lua --key job:1 --read 'GET job:1'
-  etcdfence check https://api.test/jobs/1 --read https://api.test/jobs/1 --header 'Fence-Stamp: {{.Stamp}}' --body '{{.Value}}'
+  etcdfence check https://api.test/jobs/1 --read https://api.test/jobs/1 --header 'Fence-Stamp: {{.Header}}' --body '{{.Value}}'
   etcdfence check sqlite=test.db --html report.html`
 
 func newCheck() *cobra.Command {
@@ -60,7 +60,7 @@ func newCheck() *cobra.Command {
 	own.StringVar(&o.script, "script", "", "the `file` with the Lua script to test")
 	own.StringArrayVar(&o.keys, "key", nil, "a `key` for the script's KEYS; may be repeated")
 	own.StringVar(&o.http.Method, "method", "PUT", "the request's method")
-	own.StringArrayVar(&o.http.Headers, "header", nil, "a `header` of the request; may be repeated (default 'Fence-Stamp: {{.Stamp}}')")
+	own.StringArrayVar(&o.http.Headers, "header", nil, "a `header` of the request; may be repeated (default Fence-Stamp, as package httpfence has it)")
 	own.StringVar(&o.http.Body, "body", "{{.Value}}", "the request's body")
 	own.StringVar(&o.http.Read, "read", "", "a `query`, command or address that shows the last accepted value")
 	own.StringVar(&o.run.Lock, "lock", "", "the lock that guards the boundary (default one that nobody has)")

@@ -36,7 +36,7 @@ func (o checkOptions) open(ctx context.Context, target string) (b acid.Boundary,
 	switch {
 	case strings.HasPrefix(target, "http://"), strings.HasPrefix(target, "https://"):
 		if len(o.http.Headers) == 0 {
-			o.http.Headers = []string{"Fence-Stamp: {{.Stamp}}"}
+			o.http.Headers = []string{"Fence-Stamp: {{.Header}}"}
 		}
 		b, err := acid.NewHTTP(target, o.http)
 		return b, o.http.Method + " " + withoutPassword(target), err

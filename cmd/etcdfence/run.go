@@ -20,8 +20,8 @@ writes to:
 
   ETCDFENCE_LOCK, ETCDFENCE_EPOCH, ETCDFENCE_REVISION, ETCDFENCE_OWNER   its parts
   ETCDFENCE_TOKEN   the whole token in one line, as package fence reads it
-  ETCDFENCE_STAMP   the token and the sequence 1, for a command that writes once; it
-                    fits into an HTTP header as it is
+  ETCDFENCE_HEADER  the token and the sequence 1, for a command that writes once: the
+                    value of the HTTP header Fence-Stamp
 
 If the lock is lost (the lease has run out, etcd cannot be reached, somebody has deleted
 the key), the command is sent SIGTERM, a margin before etcd may give the lock to another,
@@ -40,7 +40,7 @@ started; 2 a flag or an endpoint cannot be used.`
 const runExample = `  etcdfence run nightly-report -- ./report.sh
   etcdfence run --try nightly-report -- ./report.sh    # or exit with 121 at once
   etcdfence run --wait 5m --ttl 30s import -- psql -v token="$ETCDFENCE_TOKEN" -f import.sql
-  etcdfence run import -- sh -c 'curl -H "Fence-Stamp: $ETCDFENCE_STAMP" -d @data https://...'`
+  etcdfence run import -- sh -c 'curl -X PUT -H "Fence-Stamp: $ETCDFENCE_HEADER" -d @data https://...'`
 
 func newRun() *cobra.Command {
 	var o runner.Options

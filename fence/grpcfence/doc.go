@@ -41,8 +41,9 @@
 // A call that carried a stamp and ended without an answer of the fence (Unavailable,
 // DeadlineExceeded, Canceled and so on) matches [fence.ErrUnknownOutcome] besides its status:
 // send the same stamp again. gRPC's own retries send the same metadata, so they never make a
-// new stamp; a write that was applied at the first attempt is then answered as replayed.
-// With an operation id it gets its recorded answer.
+// new stamp. A write that was applied at the first attempt is then answered as replayed, with
+// a mark that equals the stamp. Whoever wants its answer as well gives it an operation id and
+// asks once more, with that id and a new stamp.
 //
 // # What is not protected
 //

@@ -42,8 +42,10 @@
 //
 // A request that carried a stamp and has no answer matches [fence.ErrUnknownOutcome] in what
 // [Do] returns: send the same stamp again. The transport of net/http sends a request with an
-// Idempotency-Key again by itself; the headers, and so the stamp, are the same. A redirect
-// with another method or to another host does not get the stamp.
+// Idempotency-Key again by itself; the headers, and so the stamp, are the same. A write that
+// was applied the first time is then answered as replayed, with a mark that equals the stamp.
+// Whoever wants its answer as well gives it an operation id and asks once more, with that id
+// and a new stamp. A redirect with another method or to another host does not get the stamp.
 //
 // # What is not protected
 //

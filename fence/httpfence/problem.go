@@ -102,8 +102,7 @@ const maxProblem = 64 << 10
 // Error returns the fence's error that a response carries, or nil if it carries none. The
 // body can be read as before.
 func Error(resp *http.Response) error {
-	media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if err != nil || media != contentType || resp.Body == nil {
+	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media != contentType || resp.Body == nil {
 		return nil
 	}
 	head, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
@@ -123,9 +122,7 @@ func unreadable(head []byte) error {
 	var p struct {
 		Type string `json:"type"`
 	}
-	if json.Unmarshal(head, &p) != nil {
-		return nil
-	}
+	_ = json.Unmarshal(head, &p) // or it has no type
 	return problem{Type: p.Type}.restore()
 }
 

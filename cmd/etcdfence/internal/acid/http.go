@@ -15,6 +15,7 @@ import (
 	"text/template"
 
 	"github.com/etcdfence/etcdfence/fence"
+	"github.com/etcdfence/etcdfence/fence/httpfence"
 )
 
 // HTTP is a boundary that is a request.
@@ -38,9 +39,9 @@ type HTTPOptions struct {
 
 // Fields are what a template may name.
 type Fields struct {
-	Stamp, Token, Lock, Owner string
-	Epoch, Revision, Sequence int64
-	Value                     string
+	Header, Stamp, Token, Lock, Owner string
+	Epoch, Revision, Sequence         int64
+	Value                             string
 }
 
 // NewHTTP makes a boundary of the address.
@@ -77,7 +78,7 @@ func NewHTTP(address string, o HTTPOptions) (*HTTP, error) {
 }
 
 // stamped finds what is left out of a write without a token.
-var stamped = regexp.MustCompile(`\.(Stamp|Token|Epoch|Revision|Sequence|Owner)\b`)
+var stamped = regexp.MustCompile(`\.(Header|Stamp|Token|Epoch|Revision|Sequence|Owner)\b`)
 
 func (b *HTTP) request(ctx context.Context, f Fields, anonymous bool) (*http.Request, error) {
 	address, body := &bytes.Buffer{}, &bytes.Buffer{}
@@ -107,6 +108,9 @@ func fields(w Write) Fields {
 	f := Fields{Lock: t.Lock(), Owner: t.Owner(), Epoch: t.Epoch(), Revision: t.Revision(), Sequence: w.Stamp.Sequence(), Value: w.Value}
 	if text, err := w.Stamp.MarshalText(); err == nil {
 		f.Stamp = string(text)
+	}
+	if value, err := httpfence.Value(w.Stamp); err == nil {
+		f.Header = value
 	}
 	if text, err := t.MarshalText(); err == nil {
 		f.Token = string(text)
@@ -190,7 +194,7 @@ func (b *HTTP) Abandon(ctx context.Context, w Write) error {
 // Owners reports whether a template has the owner in it.
 func (b *HTTP) Owners() bool {
 	return slices.ContainsFunc(b.sources, func(s string) bool {
-		return strings.Contains(s, ".Owner") || strings.Contains(s, ".Stamp") || strings.Contains(s, ".Token")
+		return strings.Contains(s, ".Owner") || strings.Contains(s, ".Header") || strings.Contains(s, ".Stamp") || strings.Contains(s, ".Token")
 	})
 }
 

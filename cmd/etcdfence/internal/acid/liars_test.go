@@ -18,6 +18,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/etcdfence/etcdfence/fence"
+	"github.com/etcdfence/etcdfence/fence/httpfence"
 	"github.com/etcdfence/etcdfence/fence/sqlfence"
 )
 
@@ -228,6 +229,62 @@ func TestLiarsOverSQL(t *testing.T) {
 			got := broken(r)
 			if c.want == "" && len(got) > 0 || c.want != "" && !slices.Contains(got, c.want) {
 				t.Errorf("broken: %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// httpfence itself passes, in both forms.
+func TestHTTPFencePasses(t *testing.T) {
+	for name, guarded := range map[string]func(m *fence.Memory) http.Handler{
+		"enforced": func(m *fence.Memory) http.Handler {
+			return httpfence.Handler(httpfence.Enforce(m), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				tx, err1 := httpfence.Tx[*fence.MemoryTx](r.Context())
+				body, err2 := io.ReadAll(r.Body)
+				if err := errors.Join(err1, err2); err != nil {
+					http.Error(w, err.Error(), http.StatusInternalServerError)
+					return
+				}
+				tx.Put("value", string(body))
+			}), nil)
+		},
+		"handed over": func(m *fence.Memory) http.Handler {
+			return httpfence.Handler(httpfence.HandOver(lock), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				s, err := fence.StampFrom(r.Context())
+				if err == nil {
+					err = m.Apply(r.Context(), s, func(_ context.Context, tx *fence.MemoryTx) error {
+						body, err := io.ReadAll(r.Body)
+						tx.Put("value", string(body))
+						return err
+					})
+				}
+				if err != nil && !httpfence.Answer(w, err) {
+					http.Error(w, err.Error(), http.StatusInternalServerError)
+				}
+			}), nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := fence.NewMemory(lock)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := guarded(m)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodGet {
+					value, _, _ := m.Get(r.Context(), "value")
+					_, _ = io.WriteString(w, value)
+					return
+				}
+				h.ServeHTTP(w, r)
+			}))
+			t.Cleanup(server.Close)
+			b, err := NewHTTP(server.URL, HTTPOptions{Method: "PUT", Headers: []string{"Fence-Stamp: {{.Header}}"}, Body: "{{.Value}}", Read: server.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := run(t, b); r.Count(Holds) != len(tests) {
+				t.Errorf("%+v", r)
 			}
 		})
 	}
