@@ -13,7 +13,7 @@ import (
 // news and never a permission: it may be outdated when it arrives. The zero Leader
 // is nobody.
 type Leader struct {
-	Value string // as last proclaimed; for a lock the owner's label
+	Value string // as last proclaimed; for a lock the owner's label and since when it waited
 
 	// Revision is the leader's generation, the Revision of its token: it rises with
 	// every leader. The token itself is known to the leader only.

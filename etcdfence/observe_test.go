@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ func TestLeader(t *testing.T) {
 	mustBe(t, err, etcdfence.ErrBadName)
 
 	h := lock(t, a, "foo")
-	if got := leaderOf(t, a, "foo"); got.Value != "label" || got.Revision != h.Token().Revision() {
+	if got := leaderOf(t, a, "foo"); !strings.HasPrefix(got.Value, "label 20") || got.Revision != h.Token().Revision() {
 		t.Errorf("the holder of a lock is %+v", got)
 	}
 	release(t, h)
