@@ -19,6 +19,14 @@
 // stamp and then calls the handler: generation 5 passes, stalls, 7 passes and writes, and 5
 // writes over it.
 //
+// A client that first reads and then writes has to claim before it reads, or it may lose the
+// update of a holder that came between. [Marks] takes claims, and [Remote] makes the service a
+// resource like any other, so that etcdfence's Bind and Do claim, stamp, and send again what
+// got no answer:
+//
+//	accounts, err := httpfence.NewRemote(client, "https://accounts.example/fence", nil)
+//	w, err := etcdfence.Bind(ctx, hold, accounts)
+//
 // # On the wire
 //
 // The header "Fence-Stamp" is a structured field (RFC 9651): a String that holds the stamp's
