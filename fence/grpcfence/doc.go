@@ -23,6 +23,11 @@
 // stamp and then calls the handler: generation 5 passes, stalls, 7 passes and writes, and 5
 // writes over it.
 //
+// A client that first reads and then writes has to claim before it reads, or it may lose the
+// update of a holder that came between. [RegisterMarks] takes claims, and [Remote] makes the
+// service a resource like any other, so that etcdfence's Bind and Do claim, stamp, and send
+// again what got no answer.
+//
 // # On the wire
 //
 // The metadata "fence-stamp" is the stamp's text form (see fence's wire.go), which is

@@ -23,21 +23,35 @@ func outgoing(ctx context.Context) (context.Context, bool, error) {
 	if errors.Is(err, fence.ErrNoToken) {
 		return ctx, false, nil
 	}
-	text, err := s.MarshalText()
-	if err != nil {
-		return ctx, false, err
-	}
-	md, _ := metadata.FromOutgoingContext(ctx)
-	md = md.Copy() // somebody may have stamped already: this context's stamp counts
-	md.Set(StampKey, string(text))
-	md.Delete(OperationKey)
-	if op := fence.OperationFrom(ctx); op != nil {
+	op := fence.OperationFrom(ctx)
+	if op != nil {
 		if err := op.Check(); err != nil {
 			return ctx, false, err
 		}
-		md.Set(OperationKey, op.ID())
 	}
-	return metadata.NewOutgoingContext(ctx, md), true, nil
+	if ctx, err = withStamp(ctx, s); err != nil {
+		return ctx, false, err
+	}
+	if op != nil {
+		ctx = metadata.AppendToOutgoingContext(ctx, OperationKey, op.ID())
+	}
+	return ctx, true, nil
+}
+
+// withStamp has the stamp sent, and no operation id. Somebody may have stamped already: this
+// stamp counts.
+func withStamp(ctx context.Context, s fence.Stamp) (context.Context, error) {
+	text, err := s.MarshalText()
+	if err != nil {
+		return ctx, err
+	}
+	md, _ := metadata.FromOutgoingContext(ctx) // a copy
+	if md == nil {
+		md = metadata.MD{}
+	}
+	md.Set(StampKey, string(text))
+	md.Delete(OperationKey)
+	return metadata.NewOutgoingContext(ctx, md), nil
 }
 
 // incoming returns the stamp that a call carries, and a context with its operation id.

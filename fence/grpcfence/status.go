@@ -101,14 +101,10 @@ func (a *answer) Unwrap() error { return a.err }
 // GRPCStatus is what [status.FromError] asks for.
 func (a *answer) GRPCStatus() *status.Status { return a.status }
 
-// fromStatus gives a client the fence's error back. A call that carried a stamp and was not
-// answered by the fence may have happened or not.
-func fromStatus(err error) error {
-	if err == nil {
-		return nil
-	}
+// answered gives a client the fence's error back, if the status is one.
+func answered(err error) error {
 	st, ok := status.FromError(err)
-	if !ok {
+	if err == nil || !ok {
 		return err
 	}
 	for _, detail := range st.Details() {
@@ -117,6 +113,19 @@ func fromStatus(err error) error {
 				return &answer{st, restored}
 			}
 		}
+	}
+	return err
+}
+
+// fromStatus is answered for a call that carried a stamp: if the fence did not answer it, it
+// may have happened or not.
+func fromStatus(err error) error {
+	if err = answered(err); err == nil || errors.As(err, new(*answer)) {
+		return err
+	}
+	st, ok := status.FromError(err)
+	if !ok {
+		return err
 	}
 	switch st.Code() {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Unknown, codes.Internal, codes.DataLoss:
